@@ -1,0 +1,1 @@
+"""Data sets, protocols and figures of the two replicated papers."""

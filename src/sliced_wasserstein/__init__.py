@@ -1,0 +1,1 @@
+"""Sliced Wasserstein distances, embeddings and kernels for probability distributions."""

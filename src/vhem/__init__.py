@@ -1,0 +1,1 @@
+"""Mixtures of hidden Markov models and the variational hierarchical EM algorithm."""
