@@ -1,0 +1,104 @@
+"""Files that are either whole or absent, logs that hold everything, and the record of a run.
+
+Every artefact of a run is written through this module, so that a kill at any moment leaves
+either the old file, the new file or no file, never half of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["atomic_path", "log_to", "read_json", "sha256_of", "write_json"]
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path that becomes ``path`` only if the block succeeds.
+
+    The temporary file stands in the folder of ``path``, so that the final rename stays on one
+    file system and is atomic. It keeps the suffix of ``path`` because many writers choose their
+    format by it. Missing folders are created.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the finished file shall stand.
+
+    Yields
+    ------
+    pathlib.Path
+        Path of an existing empty file to be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder) / "deep" / "a.txt"
+    ...     with atomic_path(target) as temporary:
+    ...         _ = temporary.write_text("whole")
+    ...     target.read_text()
+    'whole'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; a result is as readable as any file the user makes.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's bytes as lower-case hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file written by :func:`write_json`."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> None:
+    """Write ``content`` as indented JSON with sorted keys, atomically."""
+    with atomic_path(path) as temporary:
+        text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def log_to(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Send everything that this process and its children print to a log file.
+
+    Snakemake names a log for each ``script:`` job but does not fill it. The redirection is done
+    on the file descriptors, so that compiled code and worker processes write there as well.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    saved = [(stream, os.dup(stream.fileno())) for stream in (sys.stdout, sys.stderr)]
+    with path.open("wb", buffering=0) as log:
+        for stream, _ in saved:
+            stream.flush()
+            os.dup2(log.fileno(), stream.fileno())
+        try:
+            yield
+        finally:
+            for stream, descriptor in saved:
+                stream.flush()
+                os.dup2(descriptor, stream.fileno())
+                os.close(descriptor)
