@@ -20,7 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import yaml
 
@@ -191,7 +190,7 @@ def _verdict(kind: str, origin: str, comparisons: list[Comparison]) -> str:
 
 def _select(scores: pd.DataFrame, metric: str, method: str | None = None) -> pd.DataFrame:
     """Return the rows of a metric (and method) of the main variant, or say that there are none."""
-    chosen = scores[(scores["metric"] == metric) & scores["variant"].isin(["", np.nan])]
+    chosen = scores[(scores["metric"] == metric) & (scores["variant"] == "")]
     if method is not None:
         chosen = chosen[chosen["method"] == method]
     if chosen.empty:

@@ -11,7 +11,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-__all__ = ["ConfigError", "check_config"]
+__all__ = ["ConfigError", "check_config", "repeat_blocks"]
 
 
 class ConfigError(ValueError):
@@ -41,6 +41,31 @@ def check_config(config: Mapping[str, Any], schema: str | Path) -> None:
     faults = [line for error in errors for line in _describe(error)]
     if faults:
         raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
+
+
+def repeat_blocks(repeats: int, size: int) -> list[tuple[int, int]]:
+    """Split repetitions into blocks, each computed by one job.
+
+    Parameters
+    ----------
+    repeats : int
+        Number of repetitions, counted from 0.
+    size : int
+        Repetitions in a block; the last block may hold fewer.
+
+    Returns
+    -------
+    list of (first, last)
+        First and last repetition of each block.
+
+    Examples
+    --------
+    >>> repeat_blocks(5, 2)
+    [(0, 1), (2, 3), (4, 4)]
+    """
+    return [
+        (first, min(first + size, repeats) - 1) for first in range(0, repeats, size)
+    ]
 
 
 def _describe(error: ValidationError) -> Iterator[str]:

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "atomic_path",
     "log_to",
     "read_json",
+    "read_metrics",
     "save_array",
     "save_arrays",
     "sha256_of",
@@ -120,6 +121,12 @@ def save_arrays(path: str | os.PathLike[str], **arrays: npt.NDArray[Any]) -> Non
     """Write named arrays as compressed ``.npz``, atomically; equal arrays give equal bytes."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def read_metrics(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Read and join tables of scores; what a row leaves empty stays the empty string."""
+    tables = [pd.read_csv(path, keep_default_na=False) for path in paths]
+    return pd.concat(tables, ignore_index=True)
 
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:

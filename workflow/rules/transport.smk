@@ -1,39 +1,56 @@
 rule embed_densities:
     input:
-        densities=results("features/{experiment}/densities.npy"),
+        densities=results("features/{experiment}/{variant}/densities.npy"),
         code=package_sources("sliced_wasserstein"),
     output:
-        embedding=results("models/{experiment}/embedding.npy"),
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
+    params:
+        settings=sliced_wasserstein_settings,
     log:
-        results("logs/embed_densities/{experiment}.log"),
+        results("logs/embed_densities/{experiment}_{variant}.log"),
+    threads: 2
     conda:
         "../../envs/replication.yaml"
-    threads: 2
-    params:
-        settings=lambda wildcards: config["experiments"][wildcards.experiment][
-            "sliced_wasserstein"
-        ],
     script:
         "../scripts/embed_densities.py"
+
+
+rule compute_matrices:
+    input:
+        densities=results("features/{experiment}/{variant}/densities.npy"),
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
+        code=package_sources("replication.protocols.matrices", "sliced_wasserstein.kernels"),
+    output:
+        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+    params:
+        # The kernels beyond the paper are compared at the main settings only.
+        beyond_paper=lambda wildcards: wildcards.variant == "main",
+        n_angles=lambda wildcards: sliced_wasserstein_settings(wildcards)["n_angles"],
+    log:
+        results("logs/compute_matrices/{experiment}_{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/compute_matrices.py"
 
 
 rule select_samples:
     input:
         manifest=lambda wildcards: manifest(wildcards.experiment),
-        densities=results("features/{experiment}/densities.npy"),
+        densities=results("features/{experiment}/main/densities.npy"),
         code=package_sources("sliced_wasserstein", "replication.protocols.samples"),
     output:
         samples=results("figdata/{experiment}_samples.npz"),
+    params:
+        raw=lambda wildcards: raw_folder(wildcards.experiment),
+        settings=lambda wildcards: {
+            **settings(wildcards.experiment, "sliced_wasserstein"),
+            **settings(wildcards.experiment, "samples"),
+        },
     log:
         results("logs/select_samples/{experiment}.log"),
+    threads: 2
     conda:
         "../../envs/replication.yaml"
-    threads: 2
-    params:
-        raw=lambda wildcards: f"data/raw/{RUN}/{DATASET_OF[wildcards.experiment]}",
-        settings=lambda wildcards: {
-            **config["experiments"][wildcards.experiment]["sliced_wasserstein"],
-            **config["experiments"][wildcards.experiment]["samples"],
-        },
     script:
         "../scripts/select_samples.py"

@@ -19,6 +19,7 @@ from sliced_wasserstein import (
     center_gram,
     gaussian_kernel,
     gram_matrix,
+    median_squared_distance,
     polynomial_kernel,
     sliced_wasserstein_distance,
     squared_distances,
@@ -119,7 +120,7 @@ def _smallest_gaussian_eigenvalue(sample: Array) -> float:
         sample,
         lambda a, b: sliced_wasserstein_distance(a, b, footprint="point", method="exact") ** 2,
     )
-    median = float(np.median(squared[np.triu_indices(len(squared), 1)]))
+    median = median_squared_distance(squared)
     spectra = [np.linalg.eigvalsh(gaussian_kernel(squared, g / median)) for g in _GAMMAS]
     return float(min(spectrum[0] / spectrum[-1] for spectrum in spectra))
 

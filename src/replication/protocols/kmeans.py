@@ -22,9 +22,22 @@ import numpy.typing as npt
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
 from replication.protocols.seeds import repetition_seed
-from sliced_wasserstein import KernelKMeans, center_gram, gaussian_kernel, polynomial_kernel
+from sliced_wasserstein import (
+    KernelKMeans,
+    center_gram,
+    gaussian_kernel,
+    median_squared_distance,
+    polynomial_kernel,
+)
 
-__all__ = ["SPACES", "cluster_repeatedly", "kernel_matrix", "resample_scores", "sweep_gamma"]
+__all__ = [
+    "SPACES",
+    "cluster_repeatedly",
+    "kernel_matrix",
+    "resample_scores",
+    "score_kmeans",
+    "sweep_gamma",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -36,6 +49,52 @@ SPACES: Mapping[str, tuple[str, str]] = {
     "sw_gaussian_kmeans": ("sw_distance", "gaussian"),
     "sw_polynomial_kmeans": ("sw_gram", "polynomial"),
 }
+
+
+def score_kmeans(
+    matrices: Mapping[str, Array],
+    labels: npt.NDArray[Any],
+    *,
+    repeats: int,
+    gamma: float,
+    degree: int,
+    sweep: Sequence[float],
+    sweep_repeats: int,
+    resamples: int,
+    resampled_runs: int,
+    seed: int,
+    experiment: str,
+) -> list[dict[str, Any]]:
+    """Do all of the protocol: repeated clustering, the sweep over gamma, resampled images.
+
+    Parameters
+    ----------
+    matrices, labels, gamma, degree, seed, experiment
+        See :func:`cluster_repeatedly`.
+    repeats : int
+        Random starts in each space.
+    sweep : sequence of float
+        See :func:`sweep_gamma`.
+    sweep_repeats : int
+        Random starts at each gamma.
+    resamples : int
+        Draws of images, see :func:`resample_scores`.
+    resampled_runs : int
+        Runs whose clusters are scored on each draw.
+
+    Returns
+    -------
+    list of dict
+        Rows for :func:`replication.protocols.metrics.metric_table`.
+    """
+    shared: dict[str, Any] = {"seed": seed, "experiment": experiment}
+    rows, found = cluster_repeatedly(
+        matrices, labels, repeats=range(repeats), gamma=gamma, degree=degree, **shared
+    )
+    rows += sweep_gamma(matrices, labels, gammas=sweep, repeats=range(sweep_repeats), **shared)
+    scored = {method: runs[:resampled_runs] for method, runs in found.items()}
+    rows += resample_scores(labels, scored, draws=resamples, **shared)
+    return rows
 
 
 def kernel_matrix(
@@ -61,8 +120,7 @@ def kernel_matrix(
     name, form = SPACES[method]
     matrix = matrices[name]
     if form == "gaussian":
-        median = np.median(matrix[np.triu_indices(len(matrix), 1)])
-        return gaussian_kernel(matrix, gamma / float(median))
+        return gaussian_kernel(matrix, gamma / median_squared_distance(matrix))
     scaled = matrix / np.sqrt(np.diagonal(matrix)).mean() ** 2
     if form == "linear":
         return scaled

@@ -36,25 +36,29 @@ __all__ = ["TrainTemplate", "compare_densities", "compare_embeddings"]
 Array = npt.NDArray[np.float64]
 
 
-def compare_densities(densities: npt.NDArray[np.float32]) -> dict[str, Array]:
+def compare_densities(
+    densities: npt.NDArray[np.float32], beyond_paper: bool
+) -> dict[str, Array]:
     """Compute the matrices that need no transport.
 
     Parameters
     ----------
     densities : ndarray of shape (n, height, width)
+    beyond_paper : bool
+        Whether to compute the distances that the paper does not compare with.
 
     Returns
     -------
     dict of str to ndarray of shape (n, n)
-        ``density_gram``, ``density_distance``, ``hellinger_distance``, ``chi_squared_distance``.
+        ``density_gram``, ``density_distance``, and beyond the paper ``hellinger_distance`` and
+        ``chi_squared_distance``.
     """
     rows = densities.reshape(len(densities), -1)
-    return {
-        "density_gram": gram_matrix(rows),
-        "density_distance": squared_distances(rows),
-        "hellinger_distance": squared_distances(np.sqrt(rows)),
-        "chi_squared_distance": -additive_chi2_kernel(rows.astype(np.float64)),
-    }
+    matrices = {"density_gram": gram_matrix(rows), "density_distance": squared_distances(rows)}
+    if beyond_paper:
+        matrices["hellinger_distance"] = squared_distances(np.sqrt(rows))
+        matrices["chi_squared_distance"] = -additive_chi2_kernel(rows.astype(np.float64))
+    return matrices
 
 
 def compare_embeddings(embedding: npt.NDArray[np.float32], n_angles: int) -> dict[str, Array]:

@@ -35,6 +35,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from replication.protocols.multiclass import SCHEMES, machine
 from replication.protocols.seeds import repetition_seed
+from sliced_wasserstein import median_squared_distance
 
 __all__ = [
     "FAMILIES",
@@ -329,8 +330,7 @@ def _score_fold(
 def _training_scale(family: KernelFamily, matrix: Array, train: Index) -> float:
     """Squared mean norm, or median squared distance, of the training part."""
     if family.form == "gaussian":
-        square = matrix[np.ix_(train, train)]
-        return float(np.median(square[np.triu_indices(len(train), 1)]))
+        return median_squared_distance(matrix[np.ix_(train, train)])
     return float(np.sqrt(matrix[train, train]).mean() ** 2)
 
 

@@ -1,0 +1,27 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.io import log_to, read_json, write_table
+from replication.protocols.identities import check_identities
+from replication.protocols.metrics import metric_table
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+experiment = snakemake.wildcards.experiment
+rows = check_identities(
+    np.load(snakemake.input.densities),
+    snakemake.params.transport,
+    **snakemake.params.identities,
+    seed=snakemake.params.seed,
+    experiment=experiment,
+)
+table = metric_table(
+    rows,
+    experiment=experiment,
+    dataset=snakemake.params.dataset,
+    origin=read_json(snakemake.input.summary)["origin"],
+)
+write_table(snakemake.output.metrics, table)
