@@ -62,7 +62,9 @@ def package_sources(*modules):
 def enabled_experiments(*experiments):
     """Those of the experiments (default: all) whose data set takes part in this run."""
     return [
-        e for e in experiments or DATASET_OF if config["datasets"][DATASET_OF[e]]["enabled"]
+        e
+        for e in experiments or DATASET_OF
+        if config["datasets"][DATASET_OF[e]]["enabled"]
     ]
 
 
@@ -73,13 +75,19 @@ def settings(experiment, part):
 
 def variant_settings(experiment, variant, part):
     """The same with the changes that a variant of the sensitivity study makes."""
-    changes = {} if variant == "main" else settings(experiment, "sensitivity")["variants"][variant]
+    changes = (
+        {}
+        if variant == "main"
+        else settings(experiment, "sensitivity")["variants"][variant]
+    )
     return {**settings(experiment, part), **changes.get(part, {})}
 
 
 def sliced_wasserstein_settings(wildcards):
     """Parameters of the embedding of an experiment's variant."""
-    return variant_settings(wildcards.experiment, wildcards.variant, "sliced_wasserstein")
+    return variant_settings(
+        wildcards.experiment, wildcards.variant, "sliced_wasserstein"
+    )
 
 
 def raw_folder(experiment):
@@ -112,8 +120,14 @@ def svm_methods(wildcards):
 def svm_blocks(experiment):
     """Blocks of repetitions of all kernels and variants of an experiment."""
     svm, sensitivity = settings(experiment, "svm"), settings(experiment, "sensitivity")
-    parts = [("main", "paper", svm["paper_repeats"]), ("main", "extra", svm["extra_repeats"])]
-    parts += [(variant, "paper", sensitivity["repeats"]) for variant in sensitivity["variants"]]
+    parts = [
+        ("main", "paper", svm["paper_repeats"]),
+        ("main", "extra", svm["extra_repeats"]),
+    ]
+    parts += [
+        (variant, "paper", sensitivity["repeats"])
+        for variant in sensitivity["variants"]
+    ]
     return [
         results(f"runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv")
         for variant, part, repeats in parts
@@ -134,14 +148,18 @@ def metric_files(*experiments, part=None):
 def figure_files(*experiments):
     """Files of the figures that the experiments (default: all) take part in."""
     names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]}
-    return expand(results("figures/{name}.{format}"), name=sorted(names), format=FORMATS)
+    return expand(
+        results("figures/{name}.{format}"), name=sorted(names), format=FORMATS
+    )
 
 
 def table_files(*experiments):
     """Files of the tables that the experiments (default: all) take part in."""
     names = {name for e in enabled_experiments(*experiments) for name in TABLES[e]}
     return expand(
-        results("tables/{name}.{format}"), name=sorted(names), format=["csv", "md", "tex"]
+        results("tables/{name}.{format}"),
+        name=sorted(names),
+        format=["csv", "md", "tex"],
     )
 
 

@@ -5,20 +5,22 @@ rule run_svm:
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
         matrices=results("models/{experiment}/{variant}/matrices.npz"),
         code=package_sources(
-            "replication.protocols.svm", "replication.protocols.multiclass", "replication.protocols.matrices"
+            "replication.protocols.svm",
+            "replication.protocols.multiclass",
+            "replication.protocols.matrices",
         ),
     output:
         scores=results("runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
         timing=results("timings/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
+    log:
+        results("logs/run_svm/{experiment}_{variant}_{part}_{first}-{last}.log"),
+    conda:
+        "../../envs/replication.yaml"
     params:
         seed=config["seed"],
         transport=sliced_wasserstein_settings,
         svm=lambda wildcards: settings(wildcards.experiment, "svm"),
         methods=svm_methods,
-    log:
-        results("logs/run_svm/{experiment}_{variant}_{part}_{first}-{last}.log"),
-    conda:
-        "../../envs/replication.yaml"
     script:
         "../scripts/run_svm.py"
 
@@ -30,8 +32,6 @@ rule collect_svm:
         code=package_sources("replication.protocols.metrics"),
     output:
         metrics=results("metrics/{experiment}_svm.csv"),
-    params:
-        dataset=lambda wildcards: DATASET_OF[wildcards.experiment],
     log:
         results("logs/collect_svm/{experiment}.log"),
     conda:
@@ -45,17 +45,18 @@ rule compare_multiclass:
         manifest=lambda wildcards: manifest(wildcards.experiment),
         summary=lambda wildcards: summary(wildcards.experiment),
         matrices=results("models/{experiment}/main/matrices.npz"),
-        code=package_sources("replication.protocols.svm", "replication.protocols.multiclass"),
+        code=package_sources(
+            "replication.protocols.svm", "replication.protocols.multiclass"
+        ),
     output:
         metrics=results("metrics/{experiment}_multiclass.csv"),
-    params:
-        seed=config["seed"],
-        dataset=lambda wildcards: DATASET_OF[wildcards.experiment],
-        svm=lambda wildcards: settings(wildcards.experiment, "svm"),
     log:
         results("logs/compare_multiclass/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        svm=lambda wildcards: settings(wildcards.experiment, "svm"),
     script:
         "../scripts/compare_multiclass.py"
 
@@ -68,14 +69,13 @@ rule run_kmeans:
         code=package_sources("replication.protocols.kmeans", "sliced_wasserstein"),
     output:
         metrics=results("metrics/{experiment}_kmeans.csv"),
-    params:
-        seed=config["seed"],
-        dataset=lambda wildcards: DATASET_OF[wildcards.experiment],
-        kmeans=lambda wildcards: settings(wildcards.experiment, "kmeans"),
     log:
         results("logs/run_kmeans/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        kmeans=lambda wildcards: settings(wildcards.experiment, "kmeans"),
     script:
         "../scripts/run_kmeans.py"
 
@@ -84,17 +84,18 @@ rule compute_variance:
     input:
         summary=lambda wildcards: summary(wildcards.experiment),
         matrices=results("models/{experiment}/main/matrices.npz"),
-        code=package_sources("replication.protocols.variance", "sliced_wasserstein.kernels"),
+        code=package_sources(
+            "replication.protocols.variance", "sliced_wasserstein.kernels"
+        ),
     output:
         metrics=results("metrics/{experiment}_variance.csv"),
-    params:
-        seed=config["seed"],
-        dataset=lambda wildcards: DATASET_OF[wildcards.experiment],
-        variance=lambda wildcards: settings(wildcards.experiment, "variance"),
     log:
         results("logs/compute_variance/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        variance=lambda wildcards: settings(wildcards.experiment, "variance"),
     script:
         "../scripts/compute_variance.py"
 
@@ -106,14 +107,13 @@ rule check_identities:
         code=package_sources("replication.protocols.identities", "sliced_wasserstein"),
     output:
         metrics=results("metrics/{experiment}_identities.csv"),
-    params:
-        seed=config["seed"],
-        dataset=lambda wildcards: DATASET_OF[wildcards.experiment],
-        transport=lambda wildcards: settings(wildcards.experiment, "sliced_wasserstein"),
-        identities=lambda wildcards: settings(wildcards.experiment, "identities"),
     log:
         results("logs/check_identities/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        transport=lambda wildcards: settings(wildcards.experiment, "sliced_wasserstein"),
+        identities=lambda wildcards: settings(wildcards.experiment, "identities"),
     script:
         "../scripts/check_identities.py"

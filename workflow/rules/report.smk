@@ -9,12 +9,12 @@ rule record_run:
         lock="requirements.lock",
     output:
         record=run_record(),
-    params:
-        # Not the folder of the archives: a run is the same run wherever they lie.
-        config={key: value for key, value in config.items() if key != "archives"},
     log:
         results("logs/record_run.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        # Not the folder of the archives: a run is the same run wherever they lie.
+        config={key: value for key, value in config.items() if key != "archives"},
     script:
         "../scripts/record_run.py"

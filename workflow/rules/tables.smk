@@ -48,11 +48,11 @@ rule list_deviations:
         code=package_sources("replication.deviations"),
     output:
         deviations=results("deviations.csv"),
-    params:
-        config={key: value for key, value in config.items() if key != "archives"},
     log:
         results("logs/list_deviations.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        config={key: value for key, value in config.items() if key != "archives"},
     script:
         "../scripts/list_deviations.py"

@@ -4,13 +4,13 @@ rule embed_densities:
         code=package_sources("sliced_wasserstein"),
     output:
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
-    params:
-        settings=sliced_wasserstein_settings,
     log:
         results("logs/embed_densities/{experiment}_{variant}.log"),
-    threads: 2
     conda:
         "../../envs/replication.yaml"
+    threads: 2
+    params:
+        settings=sliced_wasserstein_settings,
     script:
         "../scripts/embed_densities.py"
 
@@ -19,17 +19,19 @@ rule compute_matrices:
     input:
         densities=results("features/{experiment}/{variant}/densities.npy"),
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
-        code=package_sources("replication.protocols.matrices", "sliced_wasserstein.kernels"),
+        code=package_sources(
+            "replication.protocols.matrices", "sliced_wasserstein.kernels"
+        ),
     output:
         matrices=results("models/{experiment}/{variant}/matrices.npz"),
-    params:
-        # The kernels beyond the paper are compared at the main settings only.
-        beyond_paper=lambda wildcards: wildcards.variant == "main",
-        n_angles=lambda wildcards: sliced_wasserstein_settings(wildcards)["n_angles"],
     log:
         results("logs/compute_matrices/{experiment}_{variant}.log"),
     conda:
         "../../envs/replication.yaml"
+    params:
+        # The kernels beyond the paper are compared at the main settings only.
+        beyond_paper=lambda wildcards: wildcards.variant == "main",
+        n_angles=lambda wildcards: sliced_wasserstein_settings(wildcards)["n_angles"],
     script:
         "../scripts/compute_matrices.py"
 
@@ -41,16 +43,16 @@ rule select_samples:
         code=package_sources("sliced_wasserstein", "replication.protocols.samples"),
     output:
         samples=results("figdata/{experiment}_samples.npz"),
+    log:
+        results("logs/select_samples/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    threads: 2
     params:
         raw=lambda wildcards: raw_folder(wildcards.experiment),
         settings=lambda wildcards: {
             **settings(wildcards.experiment, "sliced_wasserstein"),
             **settings(wildcards.experiment, "samples"),
         },
-    log:
-        results("logs/select_samples/{experiment}.log"),
-    threads: 2
-    conda:
-        "../../envs/replication.yaml"
     script:
         "../scripts/select_samples.py"

@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to, read_json, write_table
+from replication.io import log_to
 from replication.protocols.identities import check_identities
-from replication.protocols.metrics import metric_table
+from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -18,10 +18,4 @@ rows = check_identities(
     seed=snakemake.params.seed,
     experiment=experiment,
 )
-table = metric_table(
-    rows,
-    experiment=experiment,
-    dataset=snakemake.params.dataset,
-    origin=read_json(snakemake.input.summary)["origin"],
-)
-write_table(snakemake.output.metrics, table)
+write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

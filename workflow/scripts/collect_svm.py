@@ -1,19 +1,16 @@
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from replication.io import log_to, read_json, write_table
-from replication.protocols.metrics import metric_table
+from replication.io import log_to, read_metrics
+from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 log_to(snakemake.log[0])
-blocks = [pd.read_csv(block, keep_default_na=False) for block in snakemake.input.blocks]
-table = metric_table(
-    pd.concat(blocks).to_dict("records"),
+rows = read_metrics(snakemake.input.blocks).to_dict("records")
+write_scores(
+    snakemake.output.metrics,
+    rows,
     experiment=snakemake.wildcards.experiment,
-    dataset=snakemake.params.dataset,
-    origin=read_json(snakemake.input.summary)["origin"],
+    summary=snakemake.input.summary,
 )
-write_table(snakemake.output.metrics, table)

@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.datasets import read_manifest
-from replication.io import log_to, read_json, write_table
-from replication.protocols.metrics import metric_table
+from replication.io import log_to
+from replication.protocols.metrics import write_scores
 from replication.protocols.svm import Grid, compare_multiclass
 
 if TYPE_CHECKING:
@@ -24,6 +24,4 @@ rows = compare_multiclass(
     seed=snakemake.params.seed,
     experiment=experiment,
 )
-origin = read_json(snakemake.input.summary)["origin"]
-shared = {"experiment": experiment, "dataset": snakemake.params.dataset, "origin": origin}
-write_table(snakemake.output.metrics, metric_table(rows, **shared))
+write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

@@ -2,8 +2,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to, read_json, write_table
-from replication.protocols.metrics import metric_table
+from replication.io import log_to
+from replication.protocols.metrics import write_scores
 from replication.protocols.variance import variance_rows
 
 if TYPE_CHECKING:
@@ -17,10 +17,4 @@ rows = variance_rows(
     seed=snakemake.params.seed,
     experiment=experiment,
 )
-table = metric_table(
-    rows,
-    experiment=experiment,
-    dataset=snakemake.params.dataset,
-    origin=read_json(snakemake.input.summary)["origin"],
-)
-write_table(snakemake.output.metrics, table)
+write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.figures.variance import plot_variance
 from replication.figures.style import save_figure
+from replication.figures.variance import plot_variance
 from replication.io import log_to, read_json, read_metrics
 
 if TYPE_CHECKING:

@@ -106,9 +106,11 @@ def _largest_zero_sum_eigenvalue(sample: Array) -> float:
     for axis in (0, 1):
         marginals = sample.sum(axis=axis + 1)
         positions = np.arange(marginals.shape[1], dtype=np.float64)
-        squared = _pairwise(
-            marginals, lambda a, b, t=positions: wasserstein_1d(t, t, a, b, p=2) ** 2
-        )
+
+        def squared_distance(a: Array, b: Array, t: Array = positions) -> float:
+            return wasserstein_1d(t, t, a, b, p=2) ** 2
+
+        squared = _pairwise(marginals, squared_distance)
         eigenvalues = np.linalg.eigvalsh(center_gram(squared))
         worst = max(worst, eigenvalues[-1] / np.abs(eigenvalues).max())
     return float(worst)
@@ -150,7 +152,8 @@ def _equation_errors(sample: Array, embedding: SlicedWassersteinEmbedding) -> tu
 
     features = embedding.transform(sample).astype(np.float64)
     norms = np.linalg.norm(features, axis=1)
-    from_template = np.array([exact(image, embedding.template_density_) for image in sample])
+    template = np.asarray(embedding.template_density_)
+    from_template = np.array([exact(image, template) for image in sample])
     between = np.sqrt(squared_distances(features))
     expected = _pairwise(sample, exact)
     pairs = np.triu_indices(len(sample), 1)

@@ -36,9 +36,7 @@ __all__ = ["TrainTemplate", "compare_densities", "compare_embeddings"]
 Array = npt.NDArray[np.float64]
 
 
-def compare_densities(
-    densities: npt.NDArray[np.float32], beyond_paper: bool
-) -> dict[str, Array]:
+def compare_densities(densities: npt.NDArray[np.float32], beyond_paper: bool) -> dict[str, Array]:
     """Compute the matrices that need no transport.
 
     Parameters

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["METRIC_COLUMNS", "metric_table"]
+from replication.io import read_json, write_table
+
+__all__ = ["METRIC_COLUMNS", "metric_table", "write_scores"]
 
 #: Columns of every file in ``metrics/``. ``item`` is a level, tag, class, component or empty.
 METRIC_COLUMNS = (
@@ -60,3 +63,24 @@ def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFra
             raise ValueError(f"metric row has unknown columns {unknown} and lacks {lacking}: {row}")
         complete.append({column: record.get(column, "") for column in METRIC_COLUMNS})
     return pd.DataFrame(complete, columns=list(METRIC_COLUMNS))
+
+
+def write_scores(
+    path: str | Path, rows: Iterable[Mapping[str, Any]], *, experiment: str, summary: str | Path
+) -> None:
+    """Write the scores of one data set as a file of ``metrics/``.
+
+    Parameters
+    ----------
+    path : path-like
+    rows : iterable of mappings
+        See :func:`metric_table`.
+    experiment : str
+    summary : path-like
+        The data set's ``results/<run>/data/<dataset>.json``, which knows its name and origin.
+    """
+    data = read_json(summary)
+    table = metric_table(
+        rows, experiment=experiment, dataset=data["dataset"], origin=data["origin"]
+    )
+    write_table(path, table)
