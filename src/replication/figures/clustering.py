@@ -22,10 +22,10 @@ from replication.figures.style import (
 __all__ = ["plot_clustering", "plot_clustering_details"]
 
 _SCORES = {
-    "inertia": "Inertia\n(data divided by mean norm)",
-    "relative_inertia": "Inertia / total scatter",
+    "inertia": "Inertia, data\ndivided by mean norm",
+    "relative_inertia": "Inertia as a share\nof the total scatter",
     "v_measure": "V-measure",
-    "adjusted_mutual_information": "Adjusted mutual information",
+    "adjusted_mutual_information": "Adjusted mutual\ninformation",
 }
 
 
@@ -145,13 +145,12 @@ def plot_clustering_details(metrics: pd.DataFrame, notes: Iterable[Mapping[str, 
 def _draw_iterations(axis: Axes, scores: pd.DataFrame, metric: str, label: str) -> None:
     """Draw the mean over runs; a run that has converged keeps its last value."""
     values = scores[scores["metric"] == metric]
+    values = values.assign(item=values["item"].astype(int))
     for method in (name for name in METHODS if name in set(values["method"])):
         look = METHODS[method]
         rows = values[values["method"] == method]
-        runs = rows.assign(item=rows["item"].astype(int)).pivot(
-            index="item", columns="repeat", values="value"
-        )
-        runs = runs.sort_index().ffill()
+        runs = rows.pivot(index="item", columns="repeat", values="value")
+        runs = runs.reindex(range(values["item"].max() + 1)).ffill()
         if metric == "iteration_inertia":
             # The spaces have units of their own; what compares is the way down.
             runs = runs / runs.iloc[0]
@@ -182,5 +181,5 @@ def _draw_sweep(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
             markersize=3,
         )
     axis.set_xscale("log", base=2)
-    axis.set_xlabel(r"$\gamma\cdot$ median squared distance")
+    axis.set_xlabel("$\\gamma\\cdot$ median\nsquared distance")
     axis.set_ylabel("V-measure" if metric == "v_measure" else "Inertia")

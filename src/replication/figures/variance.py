@@ -115,7 +115,7 @@ def plot_variance_of_kernels(
                     _draw_curve(axis, curve, look._replace(line=line), f"{side}, {sign}{value}")
             axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}: {title}")
             _finish(axis, min(n_components, _components(panel).max()))
-            axis.legend(loc="lower right", ncols=2, fontsize=6)
+            axis.legend(loc="lower right", fontsize=6)
         row[0].set_ylabel("Cumulative percent variance")
     add_data_note(figure, notes)
     return figure
@@ -139,7 +139,7 @@ def _draw_subsets(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
 
 def _finish(axis: Axes, n_components: int) -> None:
     axis.set_xscale("log")
-    axis.set_xlim(1, n_components)
+    axis.set_xlim(0.95, n_components)
     axis.set_ylim(0, 101)
     axis.xaxis.set_major_formatter("{x:.0f}")
     axis.set_xlabel("Number of components")
