@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from sliced_wasserstein.projection import pixel_positions
 
 _CHUNK_BYTES = 64 * 2**20
 _CHUNK_IMAGES = 1024
@@ -105,3 +108,79 @@ def iter_batches(
         index += len(images)
     if index == 0:
         raise ValueError("no images: the iterator of chunks is empty")
+
+
+class PointCloud(NamedTuple):
+    """A discrete measure: positions of shape (n, d) and masses of shape (n,) with sum 1."""
+
+    positions: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+def as_point_clouds(
+    clouds: Sequence[ArrayLike | tuple[ArrayLike, ArrayLike]] | NDArray[np.generic],
+    dimension: int | None = None,
+) -> list[PointCloud]:
+    """Return clouds as checked measures, or say which cloud is at fault.
+
+    Parameters
+    ----------
+    clouds : list of position arrays or of (positions, weights), or array
+        An array of three axes holds clouds of equally many points of equal mass, one of four and
+        more axes volumes.
+    dimension : int, optional
+        Dimension of the space; that of the first cloud by default.
+
+    Returns
+    -------
+    list of PointCloud
+        Points without mass are left out.
+    """
+    if isinstance(clouds, np.ndarray) and clouds.ndim > 3:
+        positions = pixel_positions(clouds.shape[1:])
+        clouds = [(positions, volume.ravel()) for volume in clouds]
+    if len(clouds) == 0:
+        raise ValueError("no clouds were given")
+    measures = []
+    for index, cloud in enumerate(clouds):
+        measures.append(_as_point_cloud(cloud, index, dimension))
+        dimension = measures[-1].positions.shape[1]
+    return measures
+
+
+def _as_point_cloud(
+    cloud: ArrayLike | tuple[ArrayLike, ArrayLike], index: int, dimension: int | None
+) -> PointCloud:
+    given_positions, given_weights = cloud if isinstance(cloud, tuple) else (cloud, None)
+    positions = np.asarray(given_positions, dtype=np.float64)
+    if positions.ndim != 2 or positions.size == 0:
+        raise ValueError(
+            f"cloud {index} must have positions of shape (n_points, d), got {positions.shape}"
+        )
+    if dimension is not None and positions.shape[1] != dimension:
+        raise ValueError(
+            f"cloud {index} lies in {positions.shape[1]} dimensions, expected {dimension}"
+        )
+    if given_weights is None:
+        weights = np.ones(len(positions))
+    else:
+        weights = np.asarray(given_weights, dtype=np.float64)
+    if weights.shape != positions.shape[:1]:
+        raise ValueError(
+            f"cloud {index} has weights of shape {weights.shape} for {len(positions)} points"
+        )
+    if not (np.isfinite(positions).all() and np.isfinite(weights).all()):
+        raise ValueError(f"cloud {index} contains a value that is NaN or infinite")
+    if (weights < 0).any():
+        raise ValueError(f"cloud {index} contains a negative weight")
+    used = weights > 0
+    if not used.any():
+        raise ValueError(f"cloud {index} has only zero weights: a measure needs a positive sum")
+    weights = weights[used] / weights.max()
+    return PointCloud(positions[used], weights / weights.sum())
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Raise an error that names the parameter unless its value is among those allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {allowed}, got {value!r}")

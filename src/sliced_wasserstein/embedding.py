@@ -24,9 +24,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Iterator
 from numbers import Integral
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -35,7 +36,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sliced_wasserstein._validation import iter_batches, normalized_densities
+from sliced_wasserstein._validation import (
+    PointCloud,
+    as_point_clouds,
+    check_choice,
+    iter_batches,
+    normalized_densities,
+)
+from sliced_wasserstein.inversion import (
+    expectation_maximization,
+    filtered_back_projection,
+    projection_matrix,
+    slice_residuals,
+    slices_from_quantiles,
+)
 from sliced_wasserstein.projection import (
     directions_from_angles,
     half_circle_angles,
@@ -45,8 +59,15 @@ from sliced_wasserstein.projection import (
     project,
     slice_grid,
     slice_masses,
+    unit_vectors,
 )
-from sliced_wasserstein.quantiles import bin_means, invert_cdf, quantile_edges, squared_w2_sorted
+from sliced_wasserstein.quantiles import (
+    bin_means,
+    cloud_quantiles,
+    invert_cdf,
+    quantile_edges,
+    squared_w2_sorted,
+)
 
 __all__ = ["SlicedWassersteinEmbedding", "sliced_wasserstein_distance"]
 
@@ -307,6 +328,89 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 maps[i, k] = (f - t) * np.sqrt(density)
         return maps
 
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        method: Literal["em", "fbp"] = "em",
+        n_iter: int = 200,
+        return_residual: bool = False,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r"""Return density images whose embedding is as given, exactly or as a fit.
+
+        Quantile functions are made monotone, turned into slices, and the slices into an image
+        (see :mod:`sliced_wasserstein.inversion`). A point that is not the embedding of an image,
+        such as a mean of embedded images, is approximated; the residual tells how well.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, n_angles * n_quantiles)
+            Embedded points (px).
+        method : {"em", "fbp"}, default="em"
+            Maximum-likelihood expectation maximisation, or filtered back-projection.
+        n_iter : int, default=200
+            Steps of ``"em"``.
+        return_residual : bool, default=False
+            Whether to return the residuals as well.
+
+        Returns
+        -------
+        images : ndarray of shape (n, height, width)
+            Non-negative, each with sum 1.
+        residuals : ndarray of shape (n,)
+            Only with `return_residual`. Mean over angles of the L1 distance between the slices of
+            the image and those asked for: 0 for a perfect fit, at most 2.
+
+        Raises
+        ------
+        ValueError
+            If `Z` has not the right number of features, contains NaN or infinite values, or a
+            parameter is outside its range.
+        sklearn.exceptions.NotFittedError
+            Before :meth:`fit`.
+
+        Warns
+        -----
+        UserWarning
+            If there are fewer slice values than pixels, so that many images share the slices.
+            Images of 128 x 128 pixels need about 180 angles.
+        """
+        check_is_fitted(self)
+        check_choice("method", method, ("em", "fbp"))
+        if n_iter < 1:
+            raise ValueError(f"n_iter must be at least 1, got {n_iter}")
+        points = np.asarray(Z, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self._n_features_out:
+            raise ValueError(f"expected shape (n, {self._n_features_out}), got {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError("Z contains values that are NaN or infinite")
+        directions = directions_from_angles(self.angles_)
+        matrix = projection_matrix(self.image_shape_, directions)
+        n_equations = int(np.count_nonzero(np.diff(matrix.indptr)))
+        if n_equations < self.n_features_in_:
+            warnings.warn(
+                f"{self.n_angles} angles give {n_equations} slice values for "
+                f"{self.n_features_in_} pixels: the inverse is not unique, use more angles",
+                stacklevel=2,
+            )
+        scale = feature_scale(self.measure, 2, self.n_angles, self.quantile_edges_)
+        quantiles = points.reshape(-1, self.n_angles, self.n_quantiles) / scale
+        quantiles += self.template_quantiles_
+        slices = np.stack(
+            [
+                slices_from_quantiles(q, self.quantile_edges_, self.image_shape_, directions)
+                for q in quantiles
+            ]
+        )
+        if method == "em":
+            rows = expectation_maximization(slices, matrix, n_iter)
+        else:
+            rows = filtered_back_projection(slices, self.image_shape_, directions)
+        images = rows.reshape(-1, *self.image_shape_)
+        if not return_residual:
+            return images
+        return images, slice_residuals(rows, slices, matrix)
+
     @property
     def _n_features_out(self) -> int:
         return self.n_angles * self.n_quantiles
@@ -318,10 +422,10 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 raise ValueError(f"{name} must be a positive integer, got {value!r}")
         if self.oversampling % 2:
             raise ValueError(f"oversampling must be even, got {self.oversampling}")
-        _check_choice("footprint", self.footprint, ("box", "point"))
-        _check_choice("measure", self.measure, ("probability", "surface"))
+        check_choice("footprint", self.footprint, ("box", "point"))
+        check_choice("measure", self.measure, ("probability", "surface"))
         if isinstance(self.template, str):
-            _check_choice("template", self.template, ("mean", "zero"))
+            check_choice("template", self.template, ("mean", "zero"))
 
     def _template_density(self, mean: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.template is None or (isinstance(self.template, str) and self.template == "zero"):
@@ -351,15 +455,9 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.n_jobs,
         )
 
-    def _feature_scale(self) -> NDArray[np.float64]:
-        """Square roots of the weights of the features' squares in SW², per bin of u."""
-        circle = 2 * np.pi if self.measure == "surface" else 1.0
-        scale: NDArray[np.float64] = np.sqrt(circle * np.diff(self.quantile_edges_) / self.n_angles)
-        return scale
-
     def _features(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
         quantiles = self._quantiles(rows)
-        scale = self._feature_scale()
+        scale = feature_scale(self.measure, 2, self.n_angles, self.quantile_edges_)
         features = np.empty((len(rows), self.n_angles, self.n_quantiles), dtype=np.float32)
         for k, template in enumerate(self.template_quantiles_):
             features[:, k] = (quantiles[k] - template) * scale
@@ -367,15 +465,15 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 def sliced_wasserstein_distance(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: ArrayLike | tuple[ArrayLike, ArrayLike],
+    b: ArrayLike | tuple[ArrayLike, ArrayLike],
     *,
     n_angles: int = 60,
     footprint: Footprint = "box",
     method: Literal["binned", "exact"] = "binned",
     directions: ArrayLike | None = None,
 ) -> float:
-    r"""Sliced Wasserstein distance between two density images.
+    r"""Sliced Wasserstein distance between two density images, volumes or point clouds.
 
     .. math:: SW(a, b) = \Big(\frac1n \sum_{k=1}^n W_2^2\big(\mathscr{R}a(\cdot, \theta_k),
               \mathscr{R}b(\cdot, \theta_k)\big)\Big)^{1/2}
@@ -385,29 +483,31 @@ def sliced_wasserstein_distance(
 
     Parameters
     ----------
-    a, b : array-like of shape (height, width)
-        Non-negative images of one shape; each is divided by its sum.
+    a, b : array-like of shape (height, width) or (depth, height, width), or pair of arrays
+        Non-negative images or volumes of one shape, or clouds ``(positions, weights)`` of shapes
+        (n_points, d) and (n_points,); each is divided by its sum.
     n_angles : int, default=60
-        Number of equispaced angles of the half-circle.
+        Number of equispaced angles of the half-circle, in the plane.
     footprint : {"box", "point"}, default="box"
-        Whether a pixel is a unit square or a point at its centre.
+        Whether a pixel of an image is a unit square or a point at its centre. Voxels are points.
     method : {"binned", "exact"}, default="binned"
         ``"binned"`` is what :class:`SlicedWassersteinEmbedding` with its default grids gives,
         before rounding to single precision. ``"exact"`` merges the sorted masses: exact at the
         given directions, for points only.
-    directions : array-like of shape (n, 2), optional
-        Unit vectors (x to the right, y down) instead of the equispaced angles.
+    directions : array-like of shape (n, d), optional
+        Unit vectors instead of the equispaced angles; coordinates x (columns), y (rows), z.
+        Necessary above two dimensions, see :func:`sliced_directions`.
 
     Returns
     -------
     float
-        Distance in px.
+        Distance in px, or in the unit of the positions.
 
     Raises
     ------
     ValueError
         If an image is not a density (see :meth:`SlicedWassersteinEmbedding.fit`), the shapes
-        differ, the directions are not unit vectors, or ``"exact"`` is asked for boxes.
+        differ, the directions are missing or not unit vectors, or ``"exact"`` is asked for boxes.
 
     References
     ----------
@@ -422,36 +522,96 @@ def sliced_wasserstein_distance(
     >>> round(sliced_wasserstein_distance(a, b) ** 2, 4)  # |v|² / 2
     8.0
     """
-    _check_choice("footprint", footprint, ("box", "point"))
-    _check_choice("method", method, ("binned", "exact"))
-    if method == "exact" and footprint == "box":
-        raise ValueError('method="exact" merges point masses: use it with footprint="point"')
+    check_choice("footprint", footprint, ("box", "point"))
+    check_choice("method", method, ("binned", "exact"))
+    if isinstance(a, tuple) or isinstance(b, tuple) or np.ndim(a) > 2:
+        clouds = _pair_of_clouds(a, b)
+        dimension = clouds[0].positions.shape[1]
+        if directions is None and dimension > 2:
+            raise ValueError(f"give directions in {dimension} dimensions: see sliced_directions")
+        vectors = _vectors(directions, n_angles, dimension)
+        return _cloud_distance(clouds[0], clouds[1], vectors, method)
     rows = normalized_densities([a, b])
     height, width = np.shape(a)
-    shape = (height, width)
-    if directions is None:
-        vectors = directions_from_angles(half_circle_angles(n_angles))
-    else:
-        vectors = unit_vectors(directions, dimension=2)
-    if method == "exact":
-        squared = _exact_squared_distances(rows, pixel_positions(shape), vectors)
-        return float(np.sqrt(squared.mean()))
-    edges = quantile_edges(DEFAULT_N_QUANTILES)
-    quantiles = slice_quantiles(rows, shape, vectors, edges, footprint, DEFAULT_OVERSAMPLING, None)
-    difference = quantiles[:, 0] - quantiles[:, 1]
-    return float(np.sqrt((difference**2 @ np.diff(edges)).mean()))
+    vectors = _vectors(directions, n_angles, 2)
+    if method == "binned":
+        edges = quantile_edges(DEFAULT_N_QUANTILES)
+        first, second = slice_quantiles(
+            rows, (height, width), vectors, edges, footprint, DEFAULT_OVERSAMPLING, None
+        ).transpose(1, 0, 2)
+        return _distance_of_quantiles(first, second, edges)
+    if footprint == "box":
+        raise ValueError('method="exact" merges point masses: use it with footprint="point"')
+    positions = pixel_positions((height, width))
+    return _cloud_distance(
+        PointCloud(positions, rows[0]), PointCloud(positions, rows[1]), vectors, method
+    )
 
 
-def unit_vectors(directions: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """Return directions as a float64 array of shape (n, dimension), or say what is wrong."""
-    vectors = np.asarray(directions, dtype=np.float64)
-    if vectors.ndim != 2 or vectors.shape[1] != dimension or len(vectors) == 0:
-        raise ValueError(
-            f"directions must have shape (n_directions, {dimension}), got {vectors.shape}"
+def _vectors(directions: ArrayLike | None, n_angles: int, dimension: int) -> NDArray[np.float64]:
+    if directions is not None:
+        return unit_vectors(directions, dimension)
+    if dimension == 1:
+        return np.ones((1, 1))
+    return directions_from_angles(half_circle_angles(n_angles))
+
+
+def _pair_of_clouds(a: Any, b: Any) -> list[PointCloud]:
+    """Read clouds or volumes; a volume's voxels are points."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return as_point_clouds([a, b])
+    if np.shape(a) != np.shape(b):
+        raise ValueError(f"the volumes have different shapes: {np.shape(a)} and {np.shape(b)}")
+    return as_point_clouds(np.stack([a, b]))
+
+
+def _cloud_distance(
+    a: PointCloud, b: PointCloud, directions: NDArray[np.float64], method: str
+) -> float:
+    if method == "binned":
+        edges = quantile_edges(DEFAULT_N_QUANTILES)
+        return _distance_of_quantiles(
+            cloud_quantiles(*a, directions, edges), cloud_quantiles(*b, directions, edges), edges
         )
-    if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=0, atol=1e-6):
-        raise ValueError("directions must be unit vectors")
-    return vectors
+    squared = np.empty(len(directions))
+    for k, direction in enumerate(directions):
+        s, t = a.positions @ direction, b.positions @ direction
+        i, j = np.argsort(s, kind="stable"), np.argsort(t, kind="stable")
+        squared[k] = squared_w2_sorted(s[i], a.weights[i], t[j], b.weights[j])
+    return float(np.sqrt(squared.mean()))
+
+
+def _distance_of_quantiles(
+    a: NDArray[np.float64], b: NDArray[np.float64], edges: NDArray[np.float64]
+) -> float:
+    return float(np.sqrt(((a - b) ** 2 @ np.diff(edges)).mean()))
+
+
+def feature_scale(
+    measure: Measure, dimension: int, n_directions: int, edges: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the square roots of the weights of quantile differences in SW², one per bin of u.
+
+    Parameters
+    ----------
+    measure : {"probability", "surface"}
+        Whether the sphere of directions has measure 1 or its surface.
+    dimension : int
+        Dimension d of the space.
+    n_directions : int
+        Number of directions.
+    edges : ndarray of shape (n_quantiles + 1,)
+        Edges of the bins of u.
+
+    Returns
+    -------
+    ndarray of shape (n_quantiles,)
+    """
+    sphere = 1.0
+    if measure == "surface":
+        sphere = 2 * math.pi ** (dimension / 2) / math.gamma(dimension / 2)
+    scale: NDArray[np.float64] = np.sqrt(sphere * np.diff(edges) / n_directions)
+    return scale
 
 
 def slice_quantiles(
@@ -533,20 +693,3 @@ def _point_quantiles(rows, order, t, edges, out):  # type: ignore[no-untyped-def
         for p in range(t.shape[0]):
             masses[p] = rows[i, order[p]]
         bin_means(t, 0.0, masses, edges, out[i])
-
-
-def _exact_squared_distances(
-    rows: NDArray[np.float64], positions: NDArray[np.float64], directions: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Squared W2 of two densities on the same points, for each direction."""
-    squared = np.empty(len(directions))
-    for k, direction in enumerate(directions):
-        t = positions @ direction
-        order = np.argsort(t, kind="stable")
-        squared[k] = squared_w2_sorted(t[order], rows[0, order], t[order], rows[1, order])
-    return squared
-
-
-def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {allowed}, got {value!r}")

@@ -34,11 +34,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 
 __all__ = [
     "SliceGrid",
     "directions_from_angles",
+    "footprint_cdf",
     "half_circle_angles",
     "pack_blocks",
     "pixel_positions",
@@ -46,6 +48,8 @@ __all__ = [
     "project",
     "slice_grid",
     "slice_masses",
+    "sliced_directions",
+    "unit_vectors",
 ]
 
 BLOCK_IMAGES = 32
@@ -100,17 +104,87 @@ def directions_from_angles(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def pixel_positions(shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return the centred coordinates ``(x, y)`` (px) of all pixels in row-major order.
+def sliced_directions(
+    n_directions: int,
+    dimension: int,
+    random_state: int | np.random.RandomState | None = None,
+) -> NDArray[np.float64]:
+    r"""Return directions with :math:`\frac1n\sum_k\theta_k\theta_k^\top = I/d` to rounding.
+
+    On the line there is one direction, in the plane they are the equispaced angles of a
+    half-circle (neither is random), and above they are random orthonormal frames, uniform in the
+    orthogonal group.
 
     Parameters
     ----------
-    shape : (int, int)
-        Height and width of the image.
+    n_directions : int
+        Least number of directions, at least 1; above the plane rounded up to whole frames of
+        `dimension` directions, in the plane at least 2.
+    dimension : int
+        Dimension d of the space.
+    random_state : int, RandomState instance or None, default=None
+        Source of the frames.
 
     Returns
     -------
-    ndarray of shape (height * width, 2)
+    ndarray of shape (n, dimension)
+        Unit vectors.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not positive.
+
+    Examples
+    --------
+    >>> theta = sliced_directions(50, 3, random_state=0)
+    >>> theta.shape
+    (51, 3)
+    >>> bool(np.allclose(theta.T @ theta / 51, np.eye(3) / 3, rtol=0, atol=1e-15))
+    True
+    """
+    if n_directions < 1 or dimension < 1:
+        raise ValueError(
+            f"n_directions and dimension must be positive, got {n_directions} and {dimension}"
+        )
+    if dimension == 1:
+        return np.ones((1, 1))
+    if dimension == 2:
+        return directions_from_angles(half_circle_angles(max(2, n_directions)))
+    rng = check_random_state(random_state)
+    n_frames = -(-n_directions // dimension)
+    gaussian = rng.standard_normal((n_frames, dimension, dimension))
+    frames, triangles = np.linalg.qr(gaussian)
+    # Without the signs of the diagonal the QR factorisation's frames are not uniform.
+    signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
+    directions: NDArray[np.float64] = (frames * signs[:, None, :]).transpose(0, 2, 1)
+    return directions.reshape(-1, dimension)
+
+
+def unit_vectors(directions: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """Return directions as a float64 array of shape (n, dimension), or say what is wrong."""
+    vectors = np.asarray(directions, dtype=np.float64)
+    if vectors.ndim != 2 or vectors.shape[1] != dimension or len(vectors) == 0:
+        raise ValueError(
+            f"directions must have shape (n_directions, {dimension}), got {vectors.shape}"
+        )
+    if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=0, atol=1e-6):
+        raise ValueError("directions must be unit vectors")
+    return vectors
+
+
+def pixel_positions(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the centred coordinates (px) of all pixels or voxels in row-major order.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Height and width of an image; depth, height and width of a volume.
+
+    Returns
+    -------
+    ndarray of shape (n_pixels, len(shape))
+        Coordinates in the order x (columns), y (rows), z.
 
     Examples
     --------
@@ -118,10 +192,9 @@ def pixel_positions(shape: tuple[int, int]) -> NDArray[np.float64]:
     array([[-0.5,  0. ],
            [ 0.5,  0. ]])
     """
-    height, width = shape
-    x = np.arange(width) - (width - 1) / 2
-    y = np.arange(height) - (height - 1) / 2
-    return np.column_stack([np.tile(x, height), np.repeat(y, width)])
+    axes = [np.arange(length) - (length - 1) / 2 for length in shape]
+    coordinates = np.meshgrid(*axes, indexing="ij")
+    return np.stack([c.ravel() for c in reversed(coordinates)], axis=1)
 
 
 def slice_grid(
@@ -151,6 +224,32 @@ def slice_grid(
     step = max(across, along) / oversampling
     reach = (width * across + height * along) / 2
     return SliceGrid(step, 2 * (math.ceil(reach / step) + 1))
+
+
+def footprint_cdf(z: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evaluate the distribution function of the shadow of a unit square.
+
+    Parameters
+    ----------
+    z : ndarray
+        Signed distances from the centre's shadow (px).
+    direction : ndarray of shape (2,)
+        Unit vector.
+
+    Returns
+    -------
+    ndarray of the shape of `z`
+        Values between 0 and 1.
+    """
+    wide, narrow = float(np.abs(direction).max()), float(np.abs(direction).min())
+    if narrow < _AXIS_PARALLEL:
+        return np.clip(z / wide + 0.5, 0.0, 1.0)
+
+    def integrated(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        inside: NDArray[np.float64] = np.clip(x + narrow / 2, 0.0, narrow)
+        return inside**2 / (2 * narrow) + np.maximum(x - narrow / 2, 0.0)
+
+    return np.clip((integrated(z + wide / 2) - integrated(z - wide / 2)) / wide, 0.0, 1.0)
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["bin_means", "invert_cdf", "quantile_edges", "squared_w2_sorted", "wasserstein_1d"]
+__all__ = [
+    "bin_means",
+    "cloud_quantiles",
+    "invert_cdf",
+    "quantile_edges",
+    "squared_w2_sorted",
+    "wasserstein_1d",
+]
+
+_SORTED_VALUES = 2**17
+"""Projections of a cloud sorted at a time."""
 
 
 def quantile_edges(n_quantiles: int) -> NDArray[np.float64]:
@@ -94,6 +104,51 @@ def bin_means(lefts, width, masses, edges, out):  # type: ignore[no-untyped-def]
         moment += part * (lefts[r] + width * (used + part / 2) / mass)
         reached += part
     out[j] = moment / ((edges[j + 1] - edges[j]) * total)
+
+
+def cloud_quantiles(
+    positions: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    edges: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the bin-averaged quantile functions of a cloud's slices.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n_points, d)
+        Points.
+    weights : ndarray of shape (n_points,)
+        Their masses.
+    directions : ndarray of shape (n_directions, d)
+        Unit vectors.
+    edges : ndarray of shape (n_quantiles + 1,)
+        Edges of the bins of u.
+
+    Returns
+    -------
+    ndarray of shape (n_directions, n_quantiles)
+        Means, in the unit of the positions.
+    """
+    quantiles = np.empty((len(directions), len(edges) - 1))
+    # As many directions at a time as keep the sorting in the cache.
+    step = max(1, _SORTED_VALUES // len(weights))
+    for start in range(0, len(directions), step):
+        t = directions[start : start + step] @ positions.T
+        order = np.argsort(t, axis=1, kind="stable")
+        _fill_quantiles(t, order, weights, edges, quantiles[start : start + step])
+    return quantiles
+
+
+@njit(cache=True, nogil=True)
+def _fill_quantiles(t, order, weights, edges, out):  # type: ignore[no-untyped-def]
+    sorted_t = np.empty(weights.shape[0])
+    masses = np.empty(weights.shape[0])
+    for k in range(t.shape[0]):
+        for p in range(weights.shape[0]):
+            sorted_t[p] = t[k, order[k, p]]
+            masses[p] = weights[order[k, p]]
+        bin_means(sorted_t, 0.0, masses, edges, out[k])
 
 
 @njit(cache=True, nogil=True)
