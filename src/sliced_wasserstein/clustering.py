@@ -30,7 +30,7 @@ __all__ = ["KernelKMeans"]
 
 
 class _Run(NamedTuple):
-    labels: NDArray[np.intp]
+    partitions: list[NDArray[np.intp]]
     history: list[float]
 
 
@@ -63,6 +63,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     history_ : list of float
         Inertia of the partition before each assignment and, last, of the final one; never
         increasing.
+    labels_history_ : ndarray of shape (n_iter_ + 1, n)
+        The partitions that `history_` scores; the last row is `labels_`.
     n_iter_ : int
         Number of assignments in the best run.
     n_features_in_ : int
@@ -129,11 +131,12 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         runs = [self._run(gram, rng) for _ in range(self.n_init)]
         best = min(runs, key=lambda run: run.history[-1])
-        self.labels_ = best.labels
+        self.labels_ = best.partitions[-1]
+        self.labels_history_ = np.array(best.partitions)
         self.history_ = best.history
         self.inertia_ = best.history[-1]
         self.n_iter_ = len(best.history) - 1
-        members = _members(best.labels, self.n_clusters)
+        members = _members(self.labels_, self.n_clusters)
         self._members = members
         self._centre_norms = np.einsum("ic,ij,jc->c", members, gram, members, optimize=True)
         return self
@@ -170,17 +173,19 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         seeds = _plus_plus_seeds(gram, self.n_clusters, rng)
         labels = np.argmin(np.diag(gram)[seeds] - 2 * gram[:, seeds], axis=1)
         history: list[float] = []
+        partitions: list[NDArray[np.intp]] = []
         everyone = np.arange(len(gram))
         while True:
             labels = _fill_empty_clusters(gram, labels, self.n_clusters)
             squared = _squared_distances_to_centres(gram, labels, self.n_clusters)
             own = squared[everyone, labels]
             history.append(max(0.0, float(own.sum())))
+            partitions.append(labels)
             nearest = np.argmin(squared, axis=1)
             # A member moves only if it gains: ties and rounding must not make it wander.
             moved = own - squared[everyone, nearest] > 1e-12 * np.diag(gram)
             if len(history) > self.max_iter or not moved.any():
-                return _Run(labels, history)
+                return _Run(partitions, history)
             labels = np.where(moved, nearest, labels)
 
     def __sklearn_tags__(self) -> Any:
