@@ -126,7 +126,7 @@ def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFr
     ----------
     claims : iterable of Claim
     metrics : pandas.DataFrame
-        All scores of a run, columns as in :data:`replication.protocols.metrics.METRIC_COLUMNS`.
+        All scores of a run, columns as in :data:`replication.io.METRIC_COLUMNS`.
 
     Returns
     -------

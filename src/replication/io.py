@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 __all__ = [
+    "METRIC_COLUMNS",
     "atomic_path",
     "log_to",
     "read_json",
@@ -31,6 +32,21 @@ __all__ = [
     "write_json",
     "write_table",
 ]
+
+#: Columns of every file in ``metrics/``. ``item`` is a level, tag, class, component or empty.
+METRIC_COLUMNS = (
+    "experiment",
+    "dataset",
+    "origin",
+    "method",
+    "variant",
+    "item",
+    "repeat",
+    "fold",
+    "metric",
+    "value",
+    "seed",
+)
 
 
 @contextlib.contextmanager
@@ -124,8 +140,13 @@ def save_arrays(path: str | os.PathLike[str], **arrays: npt.NDArray[Any]) -> Non
 
 
 def read_metrics(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read and join tables of scores; what a row leaves empty stays the empty string."""
+    """Read and join tables of scores; what a row leaves empty stays the empty string.
+
+    A run without experiments has no scores: an empty table with the columns of one.
+    """
     tables = [pd.read_csv(path, keep_default_na=False) for path in paths]
+    if not tables:
+        return pd.DataFrame(columns=list(METRIC_COLUMNS))
     return pd.concat(tables, ignore_index=True)
 
 

@@ -108,8 +108,9 @@ def test_variance_curves_are_the_table(metrics):
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert set(lines) == {METHODS["pca"].label, METHODS["sw_kpca"].label}
     curve = lines[METHODS["sw_kpca"].label]
-    np.testing.assert_array_equal(curve.get_xdata(), np.arange(1, 11))
-    np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 11)))
+    np.testing.assert_array_equal(curve.get_xdata(), np.arange(1, 21))
+    np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 21)))
+    assert figure.axes[0].get_xlim()[1] == 10
 
 
 def test_accuracy_points_are_the_means(accuracies):

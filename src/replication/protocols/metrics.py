@@ -8,24 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from replication.io import read_json, write_table
+from replication.io import METRIC_COLUMNS, read_json, write_table
 
-__all__ = ["METRIC_COLUMNS", "metric_table", "write_scores"]
-
-#: Columns of every file in ``metrics/``. ``item`` is a level, tag, class, component or empty.
-METRIC_COLUMNS = (
-    "experiment",
-    "dataset",
-    "origin",
-    "method",
-    "variant",
-    "item",
-    "repeat",
-    "fold",
-    "metric",
-    "value",
-    "seed",
-)
+__all__ = ["metric_table", "write_scores"]
 
 
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
@@ -34,14 +19,15 @@ def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFra
     Parameters
     ----------
     rows : iterable of mappings
-        Each holds some of :data:`METRIC_COLUMNS`, ``metric`` and ``value`` among them.
+        Each holds some of :data:`replication.io.METRIC_COLUMNS`, at least ``method``,
+        ``metric`` and ``value``.
     **shared
         Columns that are equal in all rows.
 
     Returns
     -------
     pandas.DataFrame
-        Columns :data:`METRIC_COLUMNS`, in that order.
+        Columns :data:`replication.io.METRIC_COLUMNS`, in that order.
 
     Raises
     ------
