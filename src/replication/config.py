@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,15 @@ class ConfigError(ValueError):
     """The configuration does not fit the schema; the message lists every fault."""
 
 
-def check_config(config: Mapping[str, Any], schema: str | Path) -> None:
+def check_config(config: dict[str, Any], schema: str | Path) -> None:
     """Raise an error that lists every fault of a configuration.
+
+    Snakemake hands over values of its command line as text (``--config allow_subset=true``). Text
+    that stands where the schema wants something else is read as YAML, in place.
 
     Parameters
     ----------
-    config : mapping
+    config : dict
         The merged configuration as Snakemake passes it.
     schema : path-like
         A JSON schema in YAML (draft 2020-12), closed by ``additionalProperties: false``.
@@ -35,12 +38,21 @@ def check_config(config: Mapping[str, Any], schema: str | Path) -> None:
         key the nearest known one.
     """
     rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
-    errors = sorted(
-        Draft202012Validator(rules).iter_errors(dict(config)), key=lambda error: error.json_path
-    )
+    validator = Draft202012Validator(rules)
+    for error in validator.iter_errors(config):
+        if error.validator == "type" and isinstance(error.instance, str):
+            _replace(config, list(error.absolute_path), yaml.safe_load(error.instance))
+    errors = sorted(validator.iter_errors(config), key=lambda error: error.json_path)
     faults = [line for error in errors for line in _describe(error)]
     if faults:
         raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
+
+
+def _replace(config: Any, path: Sequence[str | int], value: Any) -> None:
+    """Set the value at a path of nested mappings and lists."""
+    for key in path[:-1]:
+        config = config[key]
+    config[path[-1]] = value
 
 
 def repeat_blocks(repeats: int, size: int) -> list[tuple[int, int]]:

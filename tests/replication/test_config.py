@@ -85,6 +85,15 @@ def test_faults_are_named(config, schema, change, message):
         check_config(config, schema)
 
 
+def test_text_of_the_command_line_becomes_what_the_schema_wants(config, schema):
+    config.update(allow_subset="true", seed="7", run="3")
+    config["experiments"]["textures"]["variance"].update(share="0.7", gammas=["1", "4"])
+    check_config(config, schema)
+    assert (config["allow_subset"], config["seed"], config["run"]) == (True, 7, "3")
+    assert config["experiments"]["textures"]["variance"]["share"] == 0.7
+    assert config["experiments"]["textures"]["variance"]["gammas"] == [1, 4]
+
+
 def test_all_faults_are_listed_at_once(config, schema):
     config.update(sead=1, seed="many")
     with pytest.raises(ConfigError) as caught:
