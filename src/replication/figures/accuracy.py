@@ -85,5 +85,5 @@ def _draw(axis: Axes, scores: pd.DataFrame) -> None:
         )
     axis.set_yticks(range(len(methods)), [METHODS[method].label for method in methods])
     axis.set_ylim(len(methods) - 0.4, -0.7)
-    axis.set_xlabel("Accuracy (%)\nthick: s.d. over repetitions, thin: s.d. over folds")
+    axis.set_xlabel("Accuracy (%)\nthick: s.d. over repetitions, thin: over folds")
     mark_as_beyond_paper(axis, methods)

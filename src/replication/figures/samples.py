@@ -41,20 +41,20 @@ def plot_samples(
     matplotlib.figure.Figure
     """
     use_style()
-    figure = plt.figure(figsize=(PAGE_WIDTH, 3.15), layout="constrained")
-    parts: Any = figure.subfigures(1, 3, wspace=0.02)
+    figure = plt.figure(figsize=(PAGE_WIDTH, 2.4), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0.01, hspace=0.01)  # type: ignore[union-attr]
+    # The third part also holds the scale and the labels of the axes.
+    parts: Any = figure.subfigures(1, 3, wspace=0.03, width_ratios=(1, 1, 1.22))
     axes = [_montage(part, len(samples["labels"]), columns) for part in parts]
 
     parts[0].suptitle("(a) Sample images", fontsize=8)
     for axis, image in zip(axes[0], samples["images"], strict=True):
-        axis.imshow(
-            image, cmap="gray", vmin=0, vmax=255, aspect="auto", interpolation="antialiased"
-        )
+        axis.imshow(_central_square(image), cmap="gray", vmin=0, vmax=255)
 
     parts[1].suptitle(f"(b) {density_name}", fontsize=8)
     for axis, density in zip(axes[1], samples["densities"], strict=True):
         # The square root keeps the thin tails of a density visible beside its peak.
-        axis.imshow(np.sqrt(density / density.max()), cmap="gray_r", vmin=0, vmax=1, aspect="auto")
+        axis.imshow(np.sqrt(density / density.max()), cmap="gray_r", vmin=0, vmax=1)
 
     parts[2].suptitle(r"(c) Embedding $\phi_\sigma(t,\theta)$", fontsize=8)
     phi = samples["phi"]
@@ -68,19 +68,26 @@ def plot_samples(
             norm=_signed_root(limit),
             aspect="auto",
             origin="lower",
-            interpolation="antialiased",
         )
+        axis.set_box_aspect(1)
     first = axes[2][columns * ((len(phi) - 1) // columns)]
     first.set_xlabel(r"$\theta\in[0,\pi)$", fontsize=6, labelpad=1)
     first.set_ylabel(r"$t$", fontsize=6, labelpad=1)
     if picture is not None:
-        bar = parts[2].colorbar(picture, ax=axes[2], shrink=0.7, pad=0.02, aspect=25)
+        bar = parts[2].colorbar(picture, ax=axes[2], shrink=0.75, pad=0.01, aspect=25)
         ticks = limit * np.array([-1.0, -0.25, 0.0, 0.25, 1.0])
         bar.set_ticks(list(ticks), labels=[f"{tick:.2g}" for tick in ticks])
         bar.ax.tick_params(labelsize=6, width=0.4, length=2)
         bar.outline.set_linewidth(0.4)
     add_data_note(figure, notes)
     return figure
+
+
+def _central_square(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Cut the largest square from the middle, so that tiles are alike and nothing is squeezed."""
+    side = min(image.shape)
+    top, left = ((length - side) // 2 for length in image.shape)
+    return image[top : top + side, left : left + side]
 
 
 def _signed_root(limit: float) -> Any:
@@ -97,7 +104,7 @@ def _signed_root(limit: float) -> Any:
 def _montage(part: SubFigure, n_tiles: int, columns: int) -> list[Axes]:
     """Make a grid of bare axes with thin frames; tiles beyond ``n_tiles`` stay empty."""
     rows = -(-n_tiles // columns)
-    grid = part.subplots(rows, columns, squeeze=False, gridspec_kw={"wspace": 0.02, "hspace": 0.02})
+    grid = part.subplots(rows, columns, squeeze=False, gridspec_kw={"wspace": 0, "hspace": 0})
     tiles = list(grid.flat)
     for axis in tiles:
         axis.grid(False)

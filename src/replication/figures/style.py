@@ -147,9 +147,9 @@ def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], label: bool = True)
                 "not in the paper's figure",
                 (0.01, n_paper - 0.5),
                 xycoords=("axes fraction", "data"),
-                xytext=(0, -7),
+                xytext=(0, -6.5),
                 textcoords="offset points",
-                fontsize=6,
+                fontsize=5.5,
                 color="#5B5B5B",
                 style="italic",
             )
