@@ -31,6 +31,7 @@ from sliced_wasserstein.kernels import (
 
 __all__ = [
     "Spectra",
+    "definiteness_rows",
     "definiteness_spectra",
     "two_square_densities",
     "uniform_transport_distances",
@@ -187,3 +188,37 @@ def definiteness_spectra(
         "wasserstein": spectra(uniform_transport_distances(densities), gammas),
         "sliced": spectra(squared_distances(embedding.fit_transform(densities)), gammas),
     }
+
+
+def definiteness_rows(results: dict[str, Spectra]) -> list[dict[str, str | float]]:
+    """Lay spectra out as the rows of a tidy table.
+
+    Parameters
+    ----------
+    results : dict
+        From :func:`definiteness_spectra`.
+
+    Returns
+    -------
+    list of dict
+        Keys ``distance``, ``quantity`` (``least_eigenvalue`` or ``centred_eigenvalue``), ``x``
+        (relative gamma, or index from 1) and ``value``.
+
+    Examples
+    --------
+    >>> definiteness_rows({"sliced": Spectra(np.array([0.1]), np.array([0.2]), np.array([1.0]))})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [{'distance': 'sliced', 'quantity': 'least_eigenvalue', 'x': 0.1, 'value': 0.2},
+     {'distance': 'sliced', 'quantity': 'centred_eigenvalue', 'x': 1.0, 'value': 1.0}]
+    """
+    rows: list[dict[str, str | float]] = []
+    for distance, result in results.items():
+        for quantity, x, values in (
+            ("least_eigenvalue", result.relative_gammas, result.least),
+            ("centred_eigenvalue", np.arange(1, len(result.centred) + 1), result.centred),
+        ):
+            rows += [
+                {"distance": distance, "quantity": quantity, "x": float(a), "value": float(b)}
+                for a, b in zip(x, values, strict=True)
+            ]
+    return rows

@@ -83,9 +83,9 @@ class TestTransportOfSlices:
         image, template = image / image.sum(), template / template.sum()
         embedding = SlicedWassersteinEmbedding(n_angles=6, template=template).fit([image])
         directions = directions_from_angles(embedding.angles_)
-        rows = np.stack([image.ravel(), template.ravel()])
+        pair = np.stack([image, template])
         for k, direction in enumerate(directions):
-            grid, masses = project(rows, (48, 48), direction, 8)
+            grid, masses = project(pair, direction, 8)
             edges = grid.edges
             t = np.arange(-14, 14, 0.25)
             cdfs = [np.interp(t, edges, np.append(0, np.cumsum(m))) for m in masses]
