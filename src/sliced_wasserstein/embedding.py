@@ -25,7 +25,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -51,13 +51,13 @@ from sliced_wasserstein.inversion import (
     slices_from_quantiles,
 )
 from sliced_wasserstein.projection import (
+    deposit_space,
     directions_from_angles,
     half_circle_angles,
-    pack_blocks,
+    line_extents,
+    line_plan,
     pixel_positions,
-    pixel_weights,
     project,
-    slice_grid,
     slice_masses,
     unit_vectors,
 )
@@ -314,10 +314,11 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError('transport maps need slices with a density: use footprint="box"')
         t = self.t_grid_ if t_grid is None else np.asarray(t_grid, dtype=np.float64)
         images = normalized_densities(densities, shape=self.image_shape_)
-        rows = np.vstack([self.template_density_.reshape(1, -1), images])
+        stack = np.vstack([self.template_density_.reshape(1, -1), images])
+        stack = stack.reshape(-1, *self.image_shape_)
         maps = np.empty((len(images), self.n_angles, len(t)))
         for k, direction in enumerate(directions_from_angles(self.angles_)):
-            grid, masses = project(rows, self.image_shape_, direction, self.oversampling)
+            grid, masses = project(stack, direction, self.oversampling)
             edges = grid.edges
             template = masses[0] / masses[0].sum()
             cdf = np.interp(t, edges, np.concatenate([[0.0], np.cumsum(template)]))
@@ -643,28 +644,11 @@ def slice_quantiles(
     ndarray of shape (n_directions, n, n_quantiles)
         Means (px).
     """
-    positions = pixel_positions(shape)
     quantiles = np.empty((len(directions), len(rows), len(edges) - 1))
-    blocks = pack_blocks(rows) if footprint == "box" else []
-
-    def fill(k: int) -> None:
-        direction = directions[k]
-        if footprint == "point":
-            t = positions @ direction
-            order = np.argsort(t, kind="stable")
-            _point_quantiles(rows, order, t[order], edges, quantiles[k])
-            return
-        grid = slice_grid(shape, direction, oversampling)
-        first, weights = pixel_weights(positions, direction, grid, oversampling)
-        lefts = grid.edges[:-1]
-        start = 0
-        for pixels, masses in blocks:
-            out = quantiles[k, start : start + masses.shape[1]]
-            _box_quantiles(
-                pixels, masses, first, weights, oversampling, lefts, grid.step, edges, out
-            )
-            start += masses.shape[1]
-
+    if footprint == "box":
+        fill = _box_filler(rows.reshape(-1, *shape), directions, edges, oversampling, quantiles)
+    else:
+        fill = _point_filler(rows, pixel_positions(shape), directions, edges, quantiles)
     # Threads, because the loops release the interpreter lock; over directions, so that every
     # number is computed by one thread in one order.
     if effective_n_jobs(n_jobs) == 1:
@@ -677,13 +661,66 @@ def slice_quantiles(
     return quantiles
 
 
+def _box_filler(
+    images: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    oversampling: int,
+    quantiles: NDArray[np.float64],
+) -> Callable[[int], None]:
+    """Return the function that fills ``quantiles[k]`` for images of unit squares."""
+    height, width = images.shape[1:]
+    columns = np.ascontiguousarray(images.transpose(0, 2, 1))
+    row_extents, column_extents = line_extents(images), line_extents(columns)
+
+    def fill(k: int) -> None:
+        plan = line_plan((height, width), directions[k], oversampling)
+        lines, extents = (images, row_extents) if plan.by_rows else (columns, column_extents)
+        _box_quantiles(
+            lines,
+            *extents,
+            plan.first,
+            plan.weights,
+            oversampling,
+            plan.reverse,
+            np.empty(deposit_space(plan.grid, oversampling)),
+            plan.grid.edges[:-1],
+            plan.grid.step,
+            edges,
+            quantiles[k],
+        )
+
+    return fill
+
+
+def _point_filler(
+    rows: NDArray[np.float64],
+    positions: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    quantiles: NDArray[np.float64],
+) -> Callable[[int], None]:
+    """Return the function that fills ``quantiles[k]`` for images of points."""
+
+    def fill(k: int) -> None:
+        t = positions @ directions[k]
+        # One order for all images: they share their pixels.
+        order = np.argsort(t, kind="stable")
+        _point_quantiles(rows, order, t[order], edges, quantiles[k])
+
+    return fill
+
+
 @njit(cache=True, nogil=True)
-def _box_quantiles(pixels, masses, first, weights, oversampling, lefts, step, edges, out):  # type: ignore[no-untyped-def]
-    deposits = np.empty((lefts.shape[0] + 1 + 2 * oversampling, masses.shape[1]))
-    slices = np.empty((masses.shape[1], lefts.shape[0]))
-    slice_masses(pixels, masses, first, weights, oversampling, deposits, slices)
-    for i in range(slices.shape[0]):
-        bin_means(lefts, step, slices[i], edges, out[i])
+def _box_quantiles(  # type: ignore[no-untyped-def]
+    lines, starts, stops, first, weights, oversampling, reverse, deposits, lefts, step, edges, out
+):
+    masses = np.empty(lefts.shape[0])
+    for i in range(lines.shape[0]):
+        slice_masses(
+            lines[i], starts[i], stops[i], first, weights, oversampling, reverse, deposits, masses
+        )
+        bin_means(lefts, step, masses, edges, out[i])
 
 
 @njit(cache=True, nogil=True)

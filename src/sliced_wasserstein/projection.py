@@ -21,6 +21,11 @@ short support (about b/h + 2 edges; two when b = 0), is non-negative and sums to
 deposits these few weights, and a sliding sum over L edges then gives the exact bin masses. No mass
 is lost, none is negative, and an empty bin is exactly empty.
 
+The same choice of h puts the pixels of a line (a row where the wide box comes from the cosine, else
+a column) exactly L edges apart, so that all of them have the same weights. With the edges sorted by
+their remainder modulo L, a line enters the slice as a few scaled copies of itself: long vector
+operations, and only over the part of the line that carries mass.
+
 References
 ----------
 S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
@@ -38,22 +43,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 __all__ = [
+    "LinePlan",
     "SliceGrid",
+    "deposit_space",
     "directions_from_angles",
     "footprint_cdf",
     "half_circle_angles",
-    "pack_blocks",
+    "line_extents",
+    "line_plan",
     "pixel_positions",
-    "pixel_weights",
     "project",
     "slice_grid",
     "slice_masses",
     "sliced_directions",
     "unit_vectors",
 ]
-
-BLOCK_IMAGES = 32
-"""Images projected side by side: enough to fill vector instructions, few enough for the cache."""
 
 _AXIS_PARALLEL = 1e-9
 """Below this width the narrow box of the footprint is a point: cos(pi/2) is not exactly 0."""
@@ -263,16 +267,17 @@ def _integrated_box_cdf(z: float, width: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _deposit_weights(t, narrow, step, n_bins, padding, first, weights):  # type: ignore[no-untyped-def]
-    """Fill, for every t, the first grid edge it reaches and the weights on this and the next."""
-    n_weights = weights.shape[1]
+def _deposit_weights(t, narrow, step, origin, first, weights):  # type: ignore[no-untyped-def]
+    """Fill, for every t, the first edge it reaches and the weights on this and the next ones.
+
+    Edge r lies at (r - origin) * step; the support is abs(edge - t) < narrow / 2 + step.
+    """
     for p in range(t.shape[0]):
-        # Edge r lies at (r - n_bins / 2) * step; the support is |edge - t| < narrow / 2 + step.
         lowest = int(np.floor((t[p] - narrow / 2) / step))
-        first[p] = lowest + n_bins // 2 + padding
+        first[p] = lowest + origin
         before = 0.0
         here = _integrated_box_cdf(lowest * step - t[p], narrow)
-        for k in range(n_weights):
+        for k in range(weights.shape[1]):
             after = _integrated_box_cdf((lowest + k + 1) * step - t[p], narrow)
             # A second difference of a convex function; rounding may leave -1e-17.
             weights[p, k] = max(0.0, (after - 2 * here + before) / step)
@@ -280,133 +285,147 @@ def _deposit_weights(t, narrow, step, n_bins, padding, first, weights):  # type:
             here = after
 
 
-def pixel_weights(
-    positions: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    grid: SliceGrid,
-    padding: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    r"""Return where and with which weights each pixel enters a slice, before the wide box.
+class LinePlan(NamedTuple):
+    """How the lines of an image enter its slice along one direction.
 
-    The weights are second differences of :math:`\psi_b(e_r - t_p)` divided by the step (see the
+    ``by_rows`` tells whether lines are rows or columns, ``reverse`` whether t decreases along
+    them. The first pixel of line l deposits ``weights[l]`` on the edges from ``first[l]`` on, the
+    next pixel ``oversampling`` edges further, and so on.
+    """
+
+    grid: SliceGrid
+    by_rows: bool
+    reverse: bool
+    first: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+def line_plan(
+    shape: tuple[int, int], direction: NDArray[np.float64], oversampling: int
+) -> LinePlan:
+    r"""Prepare the projection of images along a direction.
+
+    The weights are second differences of :math:`\psi_b(e_r - t)` divided by the step (see the
     module's text): non-negative, with sum 1.
 
     Parameters
     ----------
-    positions : ndarray of shape (n_pixels, 2)
-        Pixel centres (px).
+    shape : (int, int)
+        Height and width.
     direction : ndarray of shape (2,)
         Unit vector.
-    grid : SliceGrid
-        Grid of this direction.
-    padding : int
-        Number of places before the grid's first edge in the array that receives the deposits.
+    oversampling : int
+        Bins per shadow of a pixel's side, even.
 
     Returns
     -------
-    first : ndarray of shape (n_pixels,)
-        Index of the first edge with a weight.
-    weights : ndarray of shape (n_pixels, n_weights)
-        Weights of this edge and the following ones.
+    LinePlan
     """
-    narrow = float(np.abs(direction).min())
-    if narrow < _AXIS_PARALLEL:
-        narrow = 0.0
-    t = positions @ direction
-    n_weights = math.ceil(narrow / grid.step) + 3
-    first = np.empty(len(t), dtype=np.int64)
-    weights = np.empty((len(t), n_weights))
-    _deposit_weights(t, narrow, grid.step, grid.n_bins, padding, first, weights)
-    return first, weights
+    grid = slice_grid(shape, direction, oversampling)
+    cos, sin = float(direction[0]), float(direction[1])
+    by_rows = abs(cos) >= abs(sin)
+    along, across = (cos, sin) if by_rows else (sin, cos)
+    n_lines, length = shape if by_rows else shape[::-1]
+    if reverse := along < 0:
+        # The slice along the opposite direction, read backwards, since the grid is symmetric.
+        along, across = -along, -across
+    narrow = abs(across) if abs(across) >= _AXIS_PARALLEL else 0.0
+    t = (np.arange(n_lines) - (n_lines - 1) / 2) * across - along * (length - 1) / 2
+    first = np.empty(n_lines, dtype=np.int64)
+    weights = np.empty((n_lines, math.ceil(narrow / grid.step) + 3))
+    # The sliding sum reads up to oversampling edges before the grid.
+    _deposit_weights(t, narrow, grid.step, grid.n_bins // 2 + oversampling, first, weights)
+    return LinePlan(grid, by_rows, reverse, first, weights)
 
 
 @njit(cache=True, nogil=True)
-def slice_masses(pixels, masses, first, weights, oversampling, deposits, out):  # type: ignore[no-untyped-def]
-    """Project a block of images on one direction (the hot loop).
-
-    The images of a block lie side by side in memory, so that the innermost loops become vector
-    instructions. Every image goes through the same operations whatever the block holds besides
-    it, hence its result does not depend on the block.
+def slice_masses(lines, starts, stops, first, weights, oversampling, reverse, deposits, out):  # type: ignore[no-untyped-def]
+    """Project one image on one direction (the hot loop).
 
     Parameters
     ----------
-    pixels : int array of shape (n_active,)
-        Pixels in which any image of the block has mass.
-    masses : array of shape (n_active, n_images)
-        Their masses.
-    first, weights : arrays
-        From :func:`pixel_weights` with ``padding = oversampling``.
+    lines : array of shape (n_lines, length)
+        Rows or columns of the image.
+    starts, stops : int arrays of shape (n_lines,)
+        Part of each line outside which it is zero.
+    first, weights, reverse
+        From :func:`line_plan`.
     oversampling : int
         Bins covered by the wide box.
-    deposits : array of shape (n_bins + 1 + 2 * oversampling, n_images)
-        Work space.
-    out : array of shape (n_images, n_bins)
+    deposits : array of shape (oversampling, n)
+        Work space; edge r is kept at ``[r % oversampling, r // oversampling]``.
+    out : array of shape (n_bins,)
         Receives the mass of every t-bin.
     """
-    n_images = masses.shape[1]
     deposits[:] = 0.0
-    for q in range(pixels.shape[0]):
-        p = pixels[q]
-        mass = masses[q]
+    for line in range(lines.shape[0]):
+        start = starts[line]
+        stop = stops[line]
+        if start >= stop:
+            continue
+        source = lines[line, start:stop]
         for k in range(weights.shape[1]):
-            weight = weights[p, k]
-            target = deposits[first[p] + k]
-            for i in range(n_images):
-                target[i] += weight * mass[i]
+            weight = weights[line, k]
+            if weight == 0.0:
+                continue
+            edge = first[line] + k
+            place = edge // oversampling + start
+            target = deposits[edge % oversampling, place : place + stop - start]
+            for p in range(stop - start):
+                target[p] += weight * source[p]
     # Bin r lies under the wide boxes centred on the edges r - oversampling/2 + 1 ... r +
     # oversampling/2. Fresh sums instead of a running difference: nothing cancels, so no mass
     # turns negative and empty bins stay exactly empty.
+    n_bins = out.shape[0]
     share = 1.0 / oversampling
-    total = np.empty(n_images)
-    for r in range(out.shape[1]):
-        total[:] = 0.0
-        lowest = r + oversampling // 2 + 1
-        for s in range(lowest, lowest + oversampling):
-            source = deposits[s]
-            for i in range(n_images):
-                total[i] += source[i]
-        for i in range(n_images):
-            out[i, r] = total[i] * share
+    total = np.empty(n_bins // oversampling + 1)
+    for phase in range(oversampling):
+        count = (n_bins - phase + oversampling - 1) // oversampling
+        total[:count] = 0.0
+        for k in range(oversampling):
+            edge = phase + oversampling // 2 + 1 + k
+            place = edge // oversampling
+            source = deposits[edge % oversampling, place : place + count]
+            for q in range(count):
+                total[q] += source[q]
+        for q in range(count):
+            r = q * oversampling + phase
+            out[n_bins - 1 - r if reverse else r] = total[q] * share
 
 
-def pack_blocks(
-    rows: NDArray[np.float64],
-) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Transpose images into the blocks that :func:`slice_masses` takes.
+def line_extents(lines: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the mass of each line of images starts and stops.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_images, n_pixels)
+    lines : ndarray of shape (n_images, n_lines, length)
         Masses.
 
     Returns
     -------
-    list of (pixels, masses)
-        For each block the pixels that carry mass in any of its images, and the masses there,
-        shape (n_active, block size).
+    starts, stops : ndarrays of shape (n_images, n_lines)
+        Half-open ranges; both 0 for a line without mass.
     """
-    blocks = []
-    for start in range(0, len(rows), BLOCK_IMAGES):
-        part = rows[start : start + BLOCK_IMAGES]
-        pixels = np.flatnonzero(part.any(axis=0))
-        blocks.append((pixels, np.ascontiguousarray(part[:, pixels].T)))
-    return blocks
+    used = lines > 0
+    length = lines.shape[2]
+    stops = np.where(used.any(axis=2), length - np.argmax(used[:, :, ::-1], axis=2), 0)
+    return np.argmax(used, axis=2), stops
+
+
+def deposit_space(grid: SliceGrid, oversampling: int) -> tuple[int, int]:
+    """Return the shape of the work space that :func:`slice_masses` needs on a grid."""
+    return oversampling, grid.n_bins // oversampling + 5
 
 
 def project(
-    rows: NDArray[np.float64],
-    shape: tuple[int, int],
-    direction: NDArray[np.float64],
-    oversampling: int,
+    images: NDArray[np.float64], direction: NDArray[np.float64], oversampling: int
 ) -> tuple[SliceGrid, NDArray[np.float64]]:
     """Return the box slices of images along one direction.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_images, height * width)
+    images : ndarray of shape (n_images, height, width)
         Masses of the pixels.
-    shape : (int, int)
-        Height and width.
     direction : ndarray of shape (2,)
         Unit vector.
     oversampling : int
@@ -418,13 +437,21 @@ def project(
     masses : ndarray of shape (n_images, grid.n_bins)
         Exact mass of each image in each t-bin.
     """
-    grid = slice_grid(shape, direction, oversampling)
-    first, weights = pixel_weights(pixel_positions(shape), direction, grid, oversampling)
-    masses = np.empty((len(rows), grid.n_bins))
-    start = 0
-    for pixels, block in pack_blocks(rows):
-        stop = start + block.shape[1]
-        deposits = np.empty((grid.n_bins + 1 + 2 * oversampling, block.shape[1]))
-        slice_masses(pixels, block, first, weights, oversampling, deposits, masses[start:stop])
-        start = stop
-    return grid, masses
+    plan = line_plan((images.shape[1], images.shape[2]), direction, oversampling)
+    lines = np.ascontiguousarray(images if plan.by_rows else images.transpose(0, 2, 1))
+    starts, stops = line_extents(lines)
+    deposits = np.empty(deposit_space(plan.grid, oversampling))
+    masses = np.empty((len(images), plan.grid.n_bins))
+    for i in range(len(images)):
+        slice_masses(
+            lines[i],
+            starts[i],
+            stops[i],
+            plan.first,
+            plan.weights,
+            oversampling,
+            plan.reverse,
+            deposits,
+            masses[i],
+        )
+    return plan.grid, masses

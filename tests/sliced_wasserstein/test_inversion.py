@@ -26,13 +26,13 @@ def relative_l1(recovered, images):
 def test_projector_is_the_exact_one():
     """Its bins are unions of the embedding's exact bins wherever the two grids share edges."""
     shape = (9, 12)
-    image = np.random.default_rng(0).random(shape).reshape(1, -1)
+    image = np.random.default_rng(0).random((1, *shape))
     directions = directions_from_angles(np.array([0.0, np.pi / 2]))
     matrix = projection_matrix(shape, directions)
-    slices = (matrix @ image[0]).reshape(2, -1)
+    slices = (matrix @ image.ravel()).reshape(2, -1)
     edges = slice_edges(shape)
     for k, direction in enumerate(directions):
-        grid, masses = project(image, shape, direction, 8)
+        grid, masses = project(image, direction, 8)
         cdf = np.interp(edges, grid.edges, np.concatenate([[0.0], np.cumsum(masses[0])]))
         np.testing.assert_allclose(slices[k], np.diff(cdf), atol=1e-12)
 
