@@ -1,0 +1,22 @@
+"""One way into randomness for the whole library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["RandomState", "generator"]
+
+RandomState = (
+    None | int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.RandomState
+)
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Turn what users pass as ``random_state`` into a Generator.
+
+    A Generator is used as it is (and advanced); a legacy RandomState seeds a new Generator, so
+    that scikit-learn's habits work; anything else goes to :func:`numpy.random.default_rng`.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)

@@ -1,0 +1,178 @@
+"""Exact inference against enumeration, extended precision and hmmlearn."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hmmlearn.hmm import GaussianHMM
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+from vhem_examples import left_right_hmm, random_h3m, random_hmm
+
+from vhem import H3M, HMM
+from vhem._numerics import fast_exp, fast_log
+
+
+def emission_densities(hmm, sequence):
+    """``p(y_t | s)`` by scipy, shape (T, S)."""
+    covars = (
+        hmm.covars
+        if hmm.covariance_type == "full"
+        else hmm.covars[..., None] * np.eye(hmm.n_features)
+    )
+    densities = np.zeros((len(sequence), hmm.n_states))
+    for s in range(hmm.n_states):
+        for m in range(hmm.n_mix):
+            normal = multivariate_normal(hmm.means[s, m], covars[s, m])
+            densities[:, s] += hmm.weights[s, m] * normal.pdf(sequence)
+    return densities
+
+
+def enumerate_paths(hmm, sequence):
+    """Joint probability of the sequence with every path of states."""
+    densities = emission_densities(hmm, sequence)
+    for path in itertools.product(range(hmm.n_states), repeat=len(sequence)):
+        probability = hmm.startprob[path[0]] * densities[0, path[0]]
+        for t in range(1, len(sequence)):
+            probability *= hmm.transmat[path[t - 1], path[t]] * densities[t, path[t]]
+        yield path, probability
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(("S", "M", "T"), [(1, 1, 1), (1, 3, 4), (3, 2, 1), (3, 1, 5), (4, 2, 4)])
+def test_likelihood_posterior_and_path_by_enumeration(S, M, T, full):
+    rng = np.random.default_rng(S * 100 + M * 10 + T)
+    hmm = random_hmm(rng, S, M, 2, full)
+    sequence = rng.normal(size=(T, 2))
+    paths, probabilities = zip(*enumerate_paths(hmm, sequence), strict=True)
+    probabilities = np.array(probabilities)
+    total = probabilities.sum()
+    np.testing.assert_allclose(hmm.score_samples([sequence]), [np.log(total)], rtol=1e-12)
+    posterior = np.zeros((T, S))
+    for path, probability in zip(paths, probabilities, strict=True):
+        posterior[np.arange(T), path] += probability / total
+    np.testing.assert_allclose(hmm.posterior(sequence), posterior, atol=1e-12)
+    log_probability, path = hmm.decode(sequence)
+    np.testing.assert_allclose(log_probability, np.log(probabilities.max()), rtol=1e-12)
+    np.testing.assert_array_equal(path, paths[probabilities.argmax()])
+
+
+def test_ragged_batch_equals_one_by_one():
+    """Long enough to be cut into several chunks."""
+    rng = np.random.default_rng(0)
+    h3m = random_h3m(rng, K=7, S=5, M=8, d=3)
+    sequences = [rng.normal(size=(n, 3)) for n in rng.integers(1, 90, 60)]
+    together = h3m.component_log_likelihoods(sequences)
+    alone = np.array([[hmm.score([y]) for hmm in h3m] for y in sequences])
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    expected = np.log(np.exp(alone - alone.max(1, keepdims=True)) @ h3m.weights) + alone.max(1)
+    np.testing.assert_allclose(h3m.score_samples(sequences), expected, rtol=1e-12)
+    np.testing.assert_allclose(h3m.score(sequences), expected.sum(), rtol=1e-12)
+
+
+def log_domain_likelihood(hmm, sequence):
+    """Textbook forward algorithm, every sum as a logsumexp in extended precision."""
+    covars = hmm.covars.astype(np.longdouble)
+    means, y = hmm.means.astype(np.longdouble), np.asarray(sequence, dtype=np.longdouble)
+    with np.errstate(divide="ignore"):
+        c, pi, A = (
+            np.log(a.astype(np.longdouble)) for a in (hmm.weights, hmm.startprob, hmm.transmat)
+        )
+    two_pi = 2 * np.longdouble(np.pi)
+    terms = c - 0.5 * (np.log(two_pi * covars) + (y[:, None, None] - means) ** 2 / covars).sum(-1)
+    log_b = np.logaddexp.reduce(terms, axis=2)
+    alpha = pi + log_b[0]
+    for t in range(1, len(y)):
+        alpha = np.logaddexp.reduce(alpha[:, None] + A, axis=0) + log_b[t]
+    return float(np.logaddexp.reduce(alpha))
+
+
+def test_nothing_underflows_when_the_probable_states_are_forbidden():
+    """A left-right chain against the grain of the data: state densities differ by e^-20000, and
+    the only allowed paths go through the improbable ones."""
+    rng = np.random.default_rng(1)
+    hmm = left_right_hmm(rng, 4, 2, 3, spread=100.0)
+    sequence, _ = hmm.sample(1, 25, random_state=0)
+    for y in (sequence[0], sequence[0][::-1], rng.normal(size=(30, 3)) * 200):
+        found = hmm.score([y])
+        assert np.isfinite(found)
+        np.testing.assert_allclose(found, log_domain_likelihood(hmm, y), rtol=1e-11)
+        posterior = hmm.posterior(y)
+        np.testing.assert_allclose(posterior.sum(1), 1, rtol=1e-12)
+        assert (posterior >= 0).all()
+        _, path = hmm.decode(y)
+        # With densities this far apart the posterior sits on the best path.
+        np.testing.assert_array_equal(posterior.argmax(1), path)
+
+
+def test_far_from_the_origin():
+    """Data far from zero lose no digits: they are centred first."""
+    rng = np.random.default_rng(2)
+    hmm = random_hmm(rng, 3, 2, 4)
+    y = rng.normal(size=(50, 4))
+    shifted = HMM(hmm.startprob, hmm.transmat, hmm.weights, hmm.means + 1e5, hmm.covars)
+    np.testing.assert_allclose(shifted.score([y + 1e5]), hmm.score([y]), rtol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), S=st.integers(1, 5), T=st.integers(1, 60), d=st.integers(1, 6))
+def test_equals_hmmlearn(seed, S, T, d):
+    rng = np.random.default_rng(seed)
+    hmm = random_hmm(rng, S, 1, d, spread=3.0)
+    y = rng.normal(size=(T, d)) * 2
+    model = hmm.to_hmmlearn()
+    assert isinstance(model, GaussianHMM)
+    np.testing.assert_allclose(hmm.score([y]), model.score(y), rtol=1e-8)
+
+
+def test_permuting_the_states_changes_nothing():
+    rng = np.random.default_rng(3)
+    hmm = random_hmm(rng, 4, 2, 3)
+    order = rng.permutation(4)
+    permuted = HMM(
+        hmm.startprob[order],
+        hmm.transmat[np.ix_(order, order)],
+        hmm.weights[order],
+        hmm.means[order],
+        hmm.covars[order],
+    )
+    y = rng.normal(size=(40, 3))
+    np.testing.assert_allclose(permuted.score([y]), hmm.score([y]), rtol=1e-13)
+    np.testing.assert_allclose(permuted.posterior(y), hmm.posterior(y)[:, order], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sequences", "message"),
+    [
+        ([], "sequences is empty"),
+        ([np.zeros((3, 2)), np.zeros(3)], r"sequences\[1\] has shape \(3,\), expected \(T, d\)"),
+        ([np.zeros((3, 2)), np.zeros((3, 1))], r"sequences\[1\] has 1 features, expected 2"),
+        ([np.zeros((0, 2))], r"sequences\[0\] has no frame"),
+        ([np.full((3, 2), np.nan)], r"sequences\[0\]\[0, 0\] is nan"),
+        (np.zeros((3, 2)), r"sequences\[0\] has shape \(2,\)"),
+    ],
+)
+def test_bad_sequences_are_named(sequences, message):
+    h3m = H3M.from_hmms([random_hmm(np.random.default_rng(0), 2, 1, 2)])
+    with pytest.raises(ValueError, match=message):
+        h3m.score_samples(sequences)
+
+
+def test_bad_single_sequence_is_named():
+    hmm = random_hmm(np.random.default_rng(0), 2, 1, 2)
+    for method in (hmm.posterior, hmm.decode):
+        with pytest.raises(ValueError, match=r"sequence has shape \(3,\), expected \(T, 2\)"):
+            method(np.zeros(3))
+
+
+def test_fast_exponential_and_logarithm():
+    """Two units in the last place over the whole range."""
+    x = np.concatenate([-np.logspace(-12, np.log10(708), 2000), [0.0], np.linspace(0, 700, 500)])
+    found = np.array([fast_exp(v) for v in x])
+    np.testing.assert_allclose(found, np.exp(x), rtol=5e-16)
+    assert fast_exp(-708.5) == fast_exp(-1e30) == fast_exp(-np.inf) == 0.0
+    assert fast_exp(0.0) == 1.0
+    y = np.concatenate([np.logspace(-300, 300, 3001), 1 + np.linspace(-1e-3, 1e-3, 501)])
+    found = np.array([fast_log(v) for v in y])
+    np.testing.assert_allclose(found, np.log(y), rtol=7e-16, atol=1e-300)

@@ -1,0 +1,358 @@
+"""The containers: validation, padding, sampling, files and the bridge to hmmlearn."""
+
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from hmmlearn.hmm import GMMHMM, CategoricalHMM, GaussianHMM
+from vhem_examples import left_right_hmm, random_h3m, random_hmm, replaced
+
+from vhem import H3M, HMM
+
+PARAMETERS = ("startprob", "transmat", "weights", "means", "covars")
+
+
+def changed(array, index, value):
+    array = array.copy()
+    array[index] = value
+    return array
+
+
+# --- validation ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "value", "message"),
+    [
+        ("weights", 1, 0.9, r"weights sums to .*, expected 1"),
+        ("startprob", (1, 0), 0.9, r"startprob\[1\] sums to"),
+        ("transmat", (1, 2, 0), 0.9, r"transmat\[1, 2\] sums to"),
+        ("mixture_weights", (0, 1, 1), 0.9, r"mixture_weights\[0, 1\] sums to"),
+        ("transmat", (1, 2, 0), -0.1, r"transmat\[1, 2, 0\] is -0.1, expected a number >= 0"),
+        ("means", (1, 2, 0, 3), np.nan, r"means\[1, 2, 0, 3\] is nan"),
+        ("covars", (0, 0, 1, 2), np.inf, r"covars\[0, 0, 1, 2\] is inf"),
+        ("covars", (0, 0, 1, 2), 0.0, r"covars\[0, 0, 1, 2\] is 0, expected a variance > 0"),
+    ],
+)
+def test_bad_number_is_named_with_its_index(name, index, value, message):
+    h3m = random_h3m(np.random.default_rng(0), K=2, S=3, M=2, d=4)
+    with pytest.raises(ValueError, match=message):
+        replaced(h3m, **{name: changed(getattr(h3m, name), index, value)})
+
+
+@pytest.mark.parametrize("name", ["weights", "startprob", "transmat", "mixture_weights", "covars"])
+def test_bad_shape_is_named(name):
+    h3m = random_h3m(np.random.default_rng(0), K=2, S=3, M=2, d=4)
+    with pytest.raises(ValueError, match=rf"^{name} has shape .*, expected \("):
+        replaced(h3m, **{name: getattr(h3m, name)[..., :-1]})
+
+
+def test_ragged_argument_is_named():
+    with pytest.raises(ValueError, match="means is not a rectangular array"):
+        HMM([1.0], [[1.0]], [[1.0]], [[[1.0], [2.0, 3.0]]], [[[1.0]]])
+
+
+def test_no_state_is_an_error():
+    with pytest.raises(ValueError, match="means is empty"):
+        HMM(np.ones(0), np.ones((0, 0)), np.ones((0, 1)), np.ones((0, 1, 2)), np.ones((0, 1, 2)))
+
+
+def test_indefinite_and_asymmetric_covariances_are_named():
+    h3m = random_h3m(np.random.default_rng(0), K=2, S=3, M=2, d=2, full=True)
+    indefinite = changed(h3m.covars, (1, 0, 1), [[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(ValueError, match=r"covars\[1, 0, 1\] is not positive definite \(.* -1\)"):
+        replaced(h3m, covars=indefinite)
+    skewed = changed(h3m.covars, (0, 2, 0, 0, 1), 7.0)
+    with pytest.raises(ValueError, match=r"covars\[0, 2, 0\] is not symmetric"):
+        replaced(h3m, covars=skewed)
+
+
+def test_arrays_are_copies_and_read_only_even_after_pickling():
+    means = np.zeros((1, 1, 2))
+    hmm = HMM([1.0], [[1.0]], [[1.0]], means, np.ones((1, 1, 2)))
+    means[:] = 5.0
+    assert (hmm.means == 0).all()
+    for model in (hmm, pickle.loads(pickle.dumps(hmm))):
+        with pytest.raises(ValueError, match="read-only"):
+            model.means[0, 0, 0] = 1.0
+    with pytest.raises(AttributeError):
+        hmm.means = means
+
+
+def test_components_are_the_stacked_models():
+    rng = np.random.default_rng(1)
+    hmms = [random_hmm(rng, 3, 2, 4) for _ in range(3)]
+    h3m = H3M.from_hmms(hmms)
+    assert len(h3m) == 3
+    for hmm, component in zip(hmms, h3m, strict=True):
+        for name in PARAMETERS:
+            np.testing.assert_array_equal(getattr(component, name), getattr(hmm, name))
+    np.testing.assert_array_equal(h3m[-1].means, hmms[-1].means)
+    with pytest.raises(IndexError, match="component 3 of a mixture of 3 HMMs"):
+        h3m[3]
+    np.testing.assert_allclose(h3m.weights, 1 / 3)
+
+
+def test_bad_stack_is_named():
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="hmms is empty"):
+        H3M.from_hmms([])
+    with pytest.raises(ValueError, match=r"hmms\[1\] has 4 features, hmms\[0\] has 3"):
+        H3M.from_hmms([random_hmm(rng, 2, 1, 3), random_hmm(rng, 2, 1, 4)])
+    with pytest.raises(TypeError, match=r"hmms\[0\] is a int"):
+        H3M.from_hmms([3])
+
+
+# --- padding ------------------------------------------------------------------------------------
+
+
+def test_padding_changes_no_likelihood_and_trim_takes_it_off():
+    rng = np.random.default_rng(2)
+    small, large = random_hmm(rng, 2, 1, 3), random_hmm(rng, 4, 3, 3, full=True)
+    h3m = H3M.from_hmms([small, large])
+    assert (h3m.n_states, h3m.n_mix, h3m.covariance_type) == (4, 3, "full")
+    sequences = [rng.normal(size=(n, 3)) for n in (1, 5, 30)]
+    log_likelihoods = h3m.component_log_likelihoods(sequences)
+    np.testing.assert_allclose(log_likelihoods[:, 0], small.score_samples(sequences), rtol=1e-13)
+    np.testing.assert_allclose(log_likelihoods[:, 1], large.score_samples(sequences), rtol=1e-13)
+    posterior = h3m[0].posterior(sequences[2])
+    np.testing.assert_array_equal(posterior[:, 2:], 0.0)
+    np.testing.assert_allclose(posterior[:, :2], small.posterior(sequences[2]), atol=1e-12)
+    trimmed = h3m[0].trim()
+    assert (trimmed.n_states, trimmed.n_mix) == (2, 1)
+    for name in PARAMETERS[:-1]:
+        np.testing.assert_array_equal(getattr(trimmed, name), getattr(small, name))
+    _, states = h3m[0].sample(50, 20, random_state=0)
+    assert states.max() < 2
+
+
+def test_trim_keeps_the_distribution():
+    rng = np.random.default_rng(3)
+    base = random_hmm(rng, 4, 3, 2)
+    # State 3 has no way in; Gaussian 1 of state 0 and Gaussians 0 and 2 of state 1 never occur.
+    startprob = np.array([0.6, 0.4, 0.0, 0.0])
+    transmat = base.transmat.copy()
+    transmat[:3, 3] = 0
+    transmat /= transmat.sum(1, keepdims=True)
+    weights = base.weights.copy()
+    weights[0, 1] = weights[1, 0] = weights[1, 2] = weights[2, 2] = 0
+    weights /= weights.sum(1, keepdims=True)
+    hmm = HMM(startprob, transmat, weights, base.means, base.covars)
+    trimmed = hmm.trim()
+    assert (trimmed.n_states, trimmed.n_mix) == (3, 2)
+    sequences = [rng.normal(size=(15, 2))]
+    np.testing.assert_allclose(
+        trimmed.score_samples(sequences), hmm.score_samples(sequences), rtol=1e-13
+    )
+
+
+# --- sampling -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_sample_moments(full):
+    """Frequencies and moments of 40,000 draws agree with the parameters to 5 standard errors."""
+    rng = np.random.default_rng(4)
+    h3m = random_h3m(rng, K=2, S=2, M=2, d=2, full=full, spread=3.0)
+    n = 40_000
+    observations, components, states = h3m.sample(n, 2, random_state=5)
+    assert observations.shape == (n, 2, 2)
+    se = 5 * 0.5 / np.sqrt(n)
+    assert abs(components.mean() - h3m.weights[1]) < se
+    start = (h3m.weights[:, None] * h3m.startprob).sum(0)
+    assert abs(states[:, 0].mean() - start[1]) < se
+    first = (components == 1) & (states[:, 0] == 0)
+    assert abs(states[first, 1].mean() - h3m.transmat[1, 0, 1]) < 5 * 0.5 / np.sqrt(first.sum())
+    drawn = observations[first, 0]
+    c, mu = h3m.mixture_weights[1, 0], h3m.means[1, 0]
+    covars = h3m.covars[1, 0] if full else h3m.covars[1, 0][..., None] * np.eye(2)
+    mean = c @ mu
+    covariance = np.einsum("m,mab->ab", c, covars) + np.einsum(
+        "m,ma,mb->ab", c, mu - mean, mu - mean
+    )
+    scale = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(drawn.mean(0), mean, atol=5 * scale.max() / np.sqrt(len(drawn)))
+    error = 5 * np.outer(scale, scale).max() * np.sqrt(3 / len(drawn))
+    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=error)
+
+
+def test_sample_depends_on_the_seed_only():
+    hmm = random_hmm(np.random.default_rng(0), 3, 2, 2)
+    first, states = hmm.sample(3, 7, random_state=1)
+    again, _ = hmm.sample(3, 7, random_state=np.random.SeedSequence(1))
+    np.testing.assert_array_equal(first, again)
+    assert (hmm.sample(3, 7, random_state=2)[0] != first).all()
+    assert states.shape == (3, 7)
+    legacy = [hmm.sample(3, 7, random_state=np.random.RandomState(3))[0] for _ in range(2)]
+    np.testing.assert_array_equal(*legacy)
+    assert hmm.sample(0, 7)[0].shape == (0, 7, 2)
+    with pytest.raises(ValueError, match="length is 0"):
+        hmm.sample(1, 0)
+    with pytest.raises(ValueError, match="n_sequences is -1"):
+        hmm.sample(-1, 5)
+
+
+def test_sample_never_visits_what_has_probability_zero():
+    hmm = left_right_hmm(np.random.default_rng(0), 4, 1, 2)
+    _, states = hmm.sample(200, 30, random_state=0)
+    assert (states[:, 0] == 0).all()
+    steps = np.diff(states, axis=1)
+    assert set(np.unique(steps)) == {0, 1}
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_file_round_trip_is_exact_and_its_bytes_depend_on_the_model_only(tmp_path, full):
+    rng = np.random.default_rng(6)
+    for model in (random_h3m(rng, 3, 2, 2, 3, full), random_hmm(rng, 2, 2, 3, full)):
+        path = tmp_path / "model"
+        model.save(path)
+        loaded = type(model).load(path)
+        for name in model.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+        loaded.save(tmp_path / "again")
+        assert path.read_bytes() == (tmp_path / "again").read_bytes()
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "model"]
+
+
+def test_unreadable_files_are_explained(tmp_path):
+    rng = np.random.default_rng(7)
+    h3m = random_h3m(rng, 3, 2, 2, 3)
+    path = tmp_path / "model.npz"
+    h3m.save(path)
+    whole = path.read_bytes()
+
+    with pytest.raises(FileNotFoundError):
+        H3M.load(tmp_path / "absent.npz")
+    with pytest.raises(ValueError, match=r"model.npz: holds vhem.H3M, expected vhem.HMM"):
+        HMM.load(path)
+    for damaged in (whole[: len(whole) // 2], b"", b"no archive at all", whole[:-30]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"model.npz: not a whole vhem.H3M file"):
+            H3M.load(path)
+
+    np.savez(path, means=h3m.means)
+    with pytest.raises(ValueError, match="it has no format mark"):
+        H3M.load(path)
+    np.savez(path, format="vhem.H3M", format_version=1, means=h3m.means)
+    with pytest.raises(ValueError, match=r"lacks the array\(s\) weights, startprob"):
+        H3M.load(path)
+    np.savez(path, format="vhem.H3M", format_version=99)
+    with pytest.raises(ValueError, match="format version 99 is newer than this library reads"):
+        H3M.load(path)
+    arrays = {name: getattr(h3m, name) for name in h3m.__dataclass_fields__}
+    arrays["weights"] = np.ones(3)
+    np.savez(path, format="vhem.H3M", format_version=1, **arrays)
+    with pytest.raises(ValueError, match=r"model.npz: weights sums to 3, expected 1"):
+        H3M.load(path)
+    np.savez(path, format=np.array(["x", object()], dtype=object), format_version=1)
+    with pytest.raises(ValueError, match=r"not a whole vhem\.H3M file"):
+        H3M.load(path)
+
+
+def test_flipped_byte_is_noticed(tmp_path):
+    h3m = random_h3m(np.random.default_rng(8), 3, 2, 2, 3)
+    path = tmp_path / "model.npz"
+    h3m.save(path)
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        offset = archive.getinfo("means.npy").header_offset
+    content[offset + 300] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"not a whole vhem\.H3M file"):
+        H3M.load(path)
+
+
+# --- hmmlearn -----------------------------------------------------------------------------------
+
+
+def gaussian_hmm(rng, covariance_type):
+    S, d = 3, 2
+    model = GaussianHMM(S, covariance_type=covariance_type)
+    model.n_features = d
+    covars = {
+        "spherical": rng.uniform(0.5, 2, S),
+        "diag": rng.uniform(0.5, 2, (S, d)),
+        "tied": np.cov(rng.normal(size=(d, 20))),
+        "full": np.array([np.cov(rng.normal(size=(d, 20))) for _ in range(S)]),
+    }
+    model.means_ = rng.normal(size=(S, d))
+    model.covars_ = covars[covariance_type]
+    return model
+
+
+def gmm_hmm(rng, covariance_type):
+    S, M, d = 3, 2, 2
+    model = GMMHMM(S, M, covariance_type=covariance_type)
+    model.n_features = d
+    covars = {
+        "spherical": rng.uniform(0.5, 2, (S, M)),
+        "diag": rng.uniform(0.5, 2, (S, M, d)),
+        "tied": np.array([np.cov(rng.normal(size=(d, 20))) for _ in range(S)]),
+        "full": np.array([[np.cov(rng.normal(size=(d, 20))) for _ in range(M)] for _ in range(S)]),
+    }
+    model.means_ = rng.normal(size=(S, M, d))
+    model.covars_ = covars[covariance_type]
+    model.weights_ = rng.dirichlet(np.ones(M), S)
+    return model
+
+
+@pytest.mark.parametrize("covariance_type", ["spherical", "diag", "tied", "full"])
+@pytest.mark.parametrize("make", [gaussian_hmm, gmm_hmm])
+def test_hmmlearn_round_trip_has_the_same_likelihoods(make, covariance_type):
+    rng = np.random.default_rng(9)
+    model = make(rng, covariance_type)
+    model.startprob_ = rng.dirichlet(np.ones(3))
+    model.transmat_ = rng.dirichlet(np.ones(3), 3)
+    hmm = HMM.from_hmmlearn(model)
+    assert hmm.covariance_type == ("diag" if covariance_type in ("spherical", "diag") else "full")
+    back = hmm.to_hmmlearn()
+    assert isinstance(back, type(model))
+    for length in (1, 2, 40):
+        sequence = rng.normal(size=(length, 2)) * 2
+        expected = model.score(sequence)
+        np.testing.assert_allclose(hmm.score([sequence]), expected, rtol=1e-8)
+        np.testing.assert_allclose(back.score(sequence), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            hmm.posterior(sequence), model.predict_proba(sequence), atol=1e-10
+        )
+        log_probability, path = hmm.decode(sequence)
+        expected_log_probability, expected_path = model.decode(sequence)
+        np.testing.assert_allclose(log_probability, expected_log_probability, rtol=1e-8)
+        np.testing.assert_array_equal(path, expected_path)
+
+
+def test_padded_component_is_usable_in_hmmlearn():
+    """Zero weights of padding give no warning there (warnings are errors here)."""
+    rng = np.random.default_rng(10)
+    h3m = H3M.from_hmms([random_hmm(rng, 2, 1, 3), random_hmm(rng, 3, 2, 3)])
+    sequence = rng.normal(size=(20, 3))
+    expected = h3m.component_log_likelihoods([sequence])[0]
+    found = [model.score(sequence) for model in h3m.to_hmmlearn()]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    back = H3M.from_hmmlearn(h3m.to_hmmlearn(), h3m.weights)
+    np.testing.assert_allclose(back.component_log_likelihoods([sequence])[0], expected, rtol=1e-12)
+
+
+def test_other_hmmlearn_models_are_refused():
+    with pytest.raises(TypeError, match="expected a GaussianHMM or GMMHMM, got CategoricalHMM"):
+        HMM.from_hmmlearn(CategoricalHMM(2))
+    with pytest.raises(ValueError, match="not fitted: it has no startprob_"):
+        HMM.from_hmmlearn(GaussianHMM(2))
+
+
+def test_import_is_light():
+    code = (
+        "import sys, vhem\n"
+        "heavy = {'snakemake', 'librosa', 'matplotlib', 'pandas', 'skimage', 'replication',"
+        " 'sliced_wasserstein'}\n"
+        "loaded = heavy & {name.partition('.')[0] for name in sys.modules}\n"
+        "assert not loaded, loaded\n"
+        "assert all(hasattr(vhem, name) for name in vhem.__all__)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
