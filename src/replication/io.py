@@ -16,7 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["atomic_path", "log_to", "read_json", "sha256_of", "write_json"]
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = [
+    "atomic_path",
+    "log_to",
+    "read_json",
+    "save_array",
+    "save_arrays",
+    "sha256_of",
+    "write_json",
+    "write_table",
+]
 
 
 @contextlib.contextmanager
@@ -81,24 +94,39 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-@contextlib.contextmanager
-def log_to(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Send everything that this process and its children print to a log file.
+def log_to(path: str | os.PathLike[str]) -> None:
+    """Send everything that this process and its children print to a log file, for good.
 
-    Snakemake names a log for each ``script:`` job but does not fill it. The redirection is done
-    on the file descriptors, so that compiled code and worker processes write there as well.
+    Snakemake names a log for each ``script:`` job but does not fill it. A job is a process of its
+    own, so the redirection lasts until it ends and a traceback lands in the log too. It is done
+    on the file descriptors: compiled code and worker processes write there as well.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    saved = [(stream, os.dup(stream.fileno())) for stream in (sys.stdout, sys.stderr)]
+    sys.stdout.flush()
+    sys.stderr.flush()
     with path.open("wb", buffering=0) as log:
-        for stream, _ in saved:
-            stream.flush()
-            os.dup2(log.fileno(), stream.fileno())
-        try:
-            yield
-        finally:
-            for stream, descriptor in saved:
-                stream.flush()
-                os.dup2(descriptor, stream.fileno())
-                os.close(descriptor)
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+
+
+def save_array(path: str | os.PathLike[str], array: npt.NDArray[Any]) -> None:
+    """Write one array as ``.npy``, atomically; it can be memory-mapped when read."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def save_arrays(path: str | os.PathLike[str], **arrays: npt.NDArray[Any]) -> None:
+    """Write named arrays as compressed ``.npz``, atomically; equal arrays give equal bytes."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
+    """Write a table as CSV, atomically, with twelve significant digits and LF line ends.
+
+    Twelve digits are more than any result here is good for, and hide the last bits in which
+    processors differ.
+    """
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, index=False, float_format="%.12g", lineterminator="\n")

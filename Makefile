@@ -1,0 +1,57 @@
+# Needs python3 (3.11 to 3.13, with venv) and make; everything else comes from requirements.lock.
+
+CONFIG ?= config.yaml
+ARCHIVES ?=
+ALLOW_SUBSET ?=
+TARGET ?=
+CORES ?= all
+PYTHON ?= python3
+
+BIN := .venv/bin
+LAUNCH = $(BIN)/python -m replication.launch $(TARGET) --configfile '$(CONFIG)' --cores $(CORES) \
+	$(if $(ARCHIVES),--archives '$(ARCHIVES)') $(if $(ALLOW_SUBSET),--allow-subset $(ALLOW_SUBSET))
+
+.PHONY: help install reproduce plan test lint lock clean
+
+help:
+	@echo 'make reproduce [CONFIG=config.yaml] [ARCHIVES=<folder>] [ALLOW_SUBSET=true] [TARGET=<target or file>] [CORES=<n>]'
+	@echo 'make plan      what a run with the same arguments would do'
+	@echo 'make test      the test suite'
+	@echo 'make lint      format, lint, import walls and types'
+	@echo 'make lock      renew requirements.lock from pyproject.toml (needs uv)'
+	@echo 'make clean     remove results/ and the unpacked raw data; archives and .venv stay'
+
+reproduce: install
+	$(LAUNCH)
+
+plan: install
+	$(LAUNCH) --plan
+
+test: install
+	$(BIN)/python -W error -m pytest
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+install: .venv/installed
+
+# The stamp is written last, so an installation that was interrupted starts afresh.
+.venv/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12 ...")'
+	@echo 'Installing the locked packages into .venv (about two minutes) ...'
+	@rm -rf .venv
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock:
+	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra workflow --extra dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf results data/raw .snakemake

@@ -1,0 +1,31 @@
+from snakemake.utils import min_version
+
+min_version("9.9")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/transport.smk"
+include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        run_record(),
+
+
+rule figures:
+    input:
+        figure_files(),
+
+
+rule textures:
+    input:
+        figure_files("textures"),

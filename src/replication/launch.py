@@ -1,0 +1,135 @@
+"""``make reproduce``: start Snakemake so that a killed run needs nobody's hands.
+
+A killed Snakemake leaves a lock behind and refuses to start again until somebody says that nobody
+else is at work. This launcher can say it, because it holds a lock of the operating system for as
+long as it or its Snakemake lives:
+
+- the lock is taken: another run is active, and the message names its process;
+- the lock is free, and the last run through the launcher never said that it ended: its Snakemake
+  lock is stale and is removed;
+- otherwise a Snakemake lock belongs to a run that was started by hand, and stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+__all__ = ["main"]
+
+
+class AnotherRunIsActive(RuntimeError):
+    """The folder's run lock is held by a living process."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the workflow and return Snakemake's exit status, or 1 if another run is active."""
+    options = _parser().parse_args(arguments)
+    command = _snakemake_command(options)
+    if options.plan:
+        return subprocess.run([*command, "--dry-run", "--quiet", "reason", "host"]).returncode
+    try:
+        with _run_lock(Path(".snakemake/launcher.json")) as (lock, last_run_died):
+            if last_run_died:
+                print("The last run was killed; its lock is removed and its finished work kept.")
+                subprocess.run([*command, "--unlock", "--quiet", "all"], check=True)
+            status = _run(command, lock)
+    except AnotherRunIsActive as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if status == 0:
+        print(f"Results: results/{_run_name(options.configfile)}/")
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m replication.launch", description=__doc__)
+    parser.add_argument("targets", nargs="*", help="named targets or files; default: everything")
+    parser.add_argument("--configfile", default="config.yaml", type=Path)
+    parser.add_argument("--archives", help="folder of the published archives")
+    parser.add_argument("--allow-subset", choices=["true", "false"])
+    parser.add_argument("--cores", default="all")
+    parser.add_argument("--plan", action="store_true", help="only say what would be done")
+    return parser
+
+
+def _snakemake_command(options: argparse.Namespace) -> list[str]:
+    """Build the Snakemake command line that the same options stand for."""
+    overrides = []
+    if options.archives:
+        overrides.append(f"archives={json.dumps(options.archives)}")
+    if options.allow_subset:
+        overrides.append(f"allow_subset={options.allow_subset}")
+    return [
+        sys.executable,
+        "-m",
+        "snakemake",
+        *options.targets,
+        "--cores",
+        options.cores,
+        "--configfile",
+        str(options.configfile),
+        *(["--config", *overrides] if overrides else []),
+    ]
+
+
+@contextmanager
+def _run_lock(path: Path) -> Iterator[tuple[IO[str], bool]]:
+    """Hold the folder's run lock; yield its file and whether the last holder was killed."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a+") as file:
+        file.seek(0)
+        content = file.read()
+        record: dict[str, Any] = json.loads(content) if content else {}
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AnotherRunIsActive(
+                f"another run is active in this folder, pid {record.get('pid', 'unknown')}"
+            ) from None
+        _rewrite(file, {"pid": os.getpid(), "state": "running"})
+        yield file, record.get("state") == "running"
+        _rewrite(file, {"pid": os.getpid(), "state": "ended"})
+
+
+def _rewrite(file: IO[str], record: dict[str, Any]) -> None:
+    # In place: a renamed file would carry no lock.
+    file.truncate(0)
+    file.write(json.dumps(record))
+    file.flush()
+
+
+def _run(command: Sequence[str], lock: IO[str]) -> int:
+    """Run Snakemake; it inherits the lock and so keeps it should the launcher be killed."""
+    process = subprocess.Popen(
+        [*command, "--quiet", "rules", "reason", "host"], pass_fds=[lock.fileno()]
+    )
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
+            continue
+
+
+def _run_name(configfile: Path) -> str:
+    """Name of the run: the given configuration's, or the default configuration's."""
+    for path in (configfile, Path("config.yaml")):
+        name = yaml.safe_load(path.read_text(encoding="utf-8")).get("run")
+        if name:
+            return str(name)
+    raise ValueError("config.yaml: 'run' is missing")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""One image of each class with its density and its embedding (CVPR 2016, Figures 1 and 2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from PIL import Image
+
+from replication.datasets.images import load_grey
+from sliced_wasserstein import SlicedWassersteinEmbedding
+
+__all__ = ["sample_panels"]
+
+
+def sample_panels(
+    manifest: pd.DataFrame,
+    densities: npt.NDArray[np.float32],
+    raw: str | Path,
+    embedding: SlicedWassersteinEmbedding,
+    *,
+    thumbnail: int = 200,
+) -> dict[str, npt.NDArray[Any]]:
+    r"""Collect the first image of each class, its density and its transport maps.
+
+    Parameters
+    ----------
+    manifest : pandas.DataFrame
+        The images in use, in the order of ``densities``.
+    densities : ndarray of shape (n, height, width)
+    raw : path-like
+        Folder that the manifest's files are relative to.
+    embedding : SlicedWassersteinEmbedding
+        Not yet fitted; it is fitted on all densities, since the paper's template is their mean.
+    thumbnail : int
+        Longest side of the stored images in pixels.
+
+    Returns
+    -------
+    dict of ndarrays
+        ``labels`` (c,), ``images`` (c, h, w) uint8 padded with white, ``densities``
+        (c, height, width), ``phi`` (c, n_angles, n_t), i.e.
+        :math:`(f_i(t, \theta) - t)\sqrt{\mathcal{R}I_0(t, \theta)}` (Equation 15), ``angles``
+        in radians and ``t`` in pixels.
+    """
+    first = manifest.reset_index(drop=True).groupby("label", sort=True).head(1)
+    first = first.sort_values("label", kind="stable")
+    chosen = np.array(densities[first.index])
+    embedding.fit(densities)
+    return {
+        "labels": first["label"].to_numpy(dtype=str),
+        "images": _thumbnails([Path(raw, file) for file in first["file"]], thumbnail),
+        "densities": chosen,
+        "phi": embedding.transport_maps(chosen).astype(np.float32),
+        "angles": np.asarray(embedding.angles_),
+        "t": np.asarray(embedding.t_grid_),
+    }
+
+
+def _thumbnails(files: list[Path], side: int) -> npt.NDArray[np.uint8]:
+    """Shrink images to fit a square of ``side`` pixels and centre them on a common canvas."""
+    small = []
+    for file in files:
+        image = Image.fromarray(load_grey(file))
+        image.thumbnail((side, side))
+        small.append(np.asarray(image))
+    height = max(image.shape[0] for image in small)
+    width = max(image.shape[1] for image in small)
+    canvas = np.full((len(small), height, width), 255, dtype=np.uint8)
+    for target, image in zip(canvas, small, strict=True):
+        top, left = (height - image.shape[0]) // 2, (width - image.shape[1]) // 2
+        target[top : top + image.shape[0], left : left + image.shape[1]] = image
+    return canvas

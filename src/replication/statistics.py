@@ -1,0 +1,87 @@
+"""Intervals that fit the quantity: corrected resampled t, percentile, paired differences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+__all__ = ["Interval", "corrected_resampled_t", "percentile_interval"]
+
+
+class Interval(NamedTuple):
+    """An estimate with its confidence limits."""
+
+    value: float
+    low: float
+    high: float
+
+
+def corrected_resampled_t(
+    differences: npt.ArrayLike, test_share: float, level: float = 0.95
+) -> Interval:
+    r"""Mean of paired score differences over repeated cross-validation, with its interval.
+
+    Training parts of different folds overlap, so their scores are correlated and the usual
+    standard error is far too small. Nadeau and Bengio's correction replaces :math:`1/J` by
+    :math:`1/J + n_\mathrm{test}/n_\mathrm{train}`:
+
+    .. math:: \bar d \pm t_{J-1}
+        \sqrt{\left(\frac1J + \frac{n_\mathrm{test}}{n_\mathrm{train}}\right) s_d^2} .
+
+    Parameters
+    ----------
+    differences : array-like of shape (J,)
+        One difference a test fold, over all repetitions and folds.
+    test_share : float
+        Share of the data in a test fold, e.g. 0.2 for five folds.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two differences or ``test_share`` is not between 0 and 1.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
+    R. R. Bouckaert, E. Frank, "Evaluating the replicability of significance tests for comparing
+    learning algorithms", PAKDD 2004 (repeated cross-validation).
+    """
+    d = np.asarray(differences, dtype=float)
+    if d.ndim != 1 or d.size < 2:
+        raise ValueError(f"differences: at least two are needed, got shape {d.shape}")
+    if not 0 < test_share < 1:
+        raise ValueError(f"test_share must lie between 0 and 1, got {test_share}")
+    variance = (1 / d.size + test_share / (1 - test_share)) * d.var(ddof=1)
+    reach = stats.t.ppf(0.5 + level / 2, d.size - 1) * np.sqrt(variance)
+    mean = float(d.mean())
+    return Interval(mean, mean - float(reach), mean + float(reach))
+
+
+def percentile_interval(value: float, draws: npt.ArrayLike, level: float = 0.95) -> Interval:
+    """An estimate with the percentile interval of its resampled values.
+
+    Parameters
+    ----------
+    value : float
+        The estimate on all data.
+    draws : array-like of shape (n_draws,)
+        The estimate on each resample.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+    """
+    tail = 50 * (1 - level)
+    low, high = np.percentile(np.asarray(draws, dtype=float), [tail, 100 - tail])
+    return Interval(float(value), float(low), float(high))

@@ -1,0 +1,92 @@
+"""A wrong configuration is answered with what is allowed and the nearest known key."""
+
+import copy
+
+import pytest
+import yaml
+
+from replication.config import ConfigError, check_config
+
+
+@pytest.fixture(scope="module")
+def schema(repository):
+    return repository / "workflow/schemas/config.schema.yaml"
+
+
+@pytest.fixture
+def config(repository):
+    return yaml.safe_load((repository / "config.yaml").read_text())
+
+
+def test_default_configuration_is_valid(config, schema):
+    check_config(config, schema)
+
+
+def merge(base, overlay):
+    for key, value in overlay.items():
+        if isinstance(value, dict):
+            merge(base[key], value)
+        else:
+            assert key in base, f"{key} overrides nothing"
+            base[key] = value
+    return base
+
+
+def test_every_shipped_configuration_is_valid(repository, config, schema):
+    shipped = sorted((repository / "configs").glob("*.yaml"))
+    assert {path.name for path in shipped} >= {"smoke.yaml", "paper.yaml"}
+    for path in shipped:
+        check_config(merge(copy.deepcopy(config), yaml.safe_load(path.read_text())), schema)
+
+
+def closed_objects(node, path="config"):
+    if isinstance(node, dict):
+        if node.get("type") == "object":
+            yield path, node.get("additionalProperties")
+        for key, value in node.items():
+            yield from closed_objects(value, f"{path}.{key}")
+
+
+def test_schema_is_closed_everywhere(schema):
+    objects = list(closed_objects(yaml.safe_load(schema.read_text())))
+    assert len(objects) > 5
+    assert [path for path, extra in objects if extra is not False] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda c: c.update(sead=1),
+            r"'sead' is not a known key; allowed: .*did you mean 'seed'\?",
+        ),
+        (
+            lambda c: c["datasets"].update(uiuc_textures={}),
+            r"'datasets\.uiuc_textures' .*did you mean 'datasets\.uiuc_texture'\?",
+        ),
+        (
+            lambda c: c["datasets"]["uiuc_texture"].update(source="archive"),
+            r"'datasets\.uiuc_texture\.source' is 'archive'; allowed: embedded, archives; "
+            r"did you mean 'archives'\?",
+        ),
+        (lambda c: c.pop("seed"), r"'seed' is missing"),
+        (lambda c: c.update(seed=-1), r"'seed': -1 is less than the minimum of 0 \(a non-negative"),
+        (lambda c: c.update(run="a/b"), r"'run': 'a/b' does not match .*letters, digits"),
+        (
+            lambda c: c["experiments"]["textures"]["sliced_wasserstein"].update(n_angles=45),
+            r"n_angles': 45 is not a multiple of 2 \(even number of directions",
+        ),
+    ],
+)
+def test_faults_are_named(config, schema, change, message):
+    change(config)
+    with pytest.raises(ConfigError, match=message):
+        check_config(config, schema)
+
+
+def test_all_faults_are_listed_at_once(config, schema):
+    config.update(sead=1, seed="many")
+    with pytest.raises(ConfigError) as caught:
+        check_config(config, schema)
+    assert "sead" in str(caught.value)
+    assert "'seed': 'many' is not of type 'integer'" in str(caught.value)

@@ -1,0 +1,55 @@
+"""The rules that keep the house in order."""
+
+import re
+
+import pytest
+
+
+def rules(repository):
+    text = "\n".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
+    return re.findall(r"^rule (\w+):\n((?:^ .*\n|^\n)*)", text, re.MULTILINE)
+
+
+def test_every_rule_has_log_environment_and_a_script_of_its_name(repository):
+    found = rules(repository)
+    assert len(found) >= 8
+    for name, body in found:
+        assert re.search(r"^    log:", body, re.MULTILINE), name
+        assert "envs/replication.yaml" in body, name
+        if "script:" in body:
+            assert f"scripts/{name}.py" in body, name
+        assert not re.search(r"^    (run|checkpoint):", body, re.MULTILINE), name
+
+
+def test_every_script_belongs_to_a_rule_and_is_short(repository):
+    scripts = sorted((repository / "workflow/scripts").glob("*.py"))
+    assert {path.stem for path in scripts} == {
+        name for name, body in rules(repository) if "script:" in body
+    }
+    for path in scripts:
+        text = path.read_text()
+        assert len(text.splitlines()) <= 40, path.name
+        assert "log_to(snakemake.log[0])" in text, path.name
+
+
+def test_every_figure_has_a_caption(repository):
+    for name, body in rules(repository):
+        if name.startswith("plot_"):
+            caption = re.search(r'caption="\.\./report/(\w+\.rst)"', body)
+            assert caption, name
+            assert (repository / "workflow/report" / caption[1]).exists()
+
+
+@pytest.mark.parametrize("word", ["/" + "work/", "/" + "farm/", "index" + "-url"])
+def test_no_machine_path_and_no_registry_in_the_tree(repository, word):
+    skipped = {".git", ".venv", ".snakemake", "results", "data", "__pycache__"}
+    found = [
+        str(path.relative_to(repository))
+        for top in repository.iterdir()
+        if top.name not in skipped
+        for path in ([top] if top.is_file() else top.rglob("*"))
+        if path.is_file() and path.suffix in {".py", ".md", ".smk", ".yaml", ".toml", ".rst", ""}
+        if "__pycache__" not in path.parts and word in path.read_text(errors="ignore")
+    ]
+    # The lock is renewed without writing an address into it; the option's name stands in Makefile.
+    assert [name for name in found if name != "Makefile"] == []

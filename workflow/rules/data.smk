@@ -1,0 +1,22 @@
+# The only rules that know where data come from. Raw files stand in data/raw/<run>/<dataset>/ and
+# are not outputs: Snakemake deletes the outputs of an interrupted job, while the data stage
+# verifies and keeps every raw file that is already there.
+rule prepare_dataset:
+    input:
+        catalog="resources/datasets.csv",
+        checksums="resources/checksums/{dataset}.sha256",
+        code=package_sources("replication.datasets"),
+    output:
+        manifest=results("data/{dataset}.csv"),
+        summary=results("data/{dataset}.json"),
+    log:
+        results("logs/prepare_dataset/{dataset}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        run=RUN,
+        seed=config["seed"],
+        allow_subset=config["allow_subset"],
+        settings=lambda wildcards: config["datasets"][wildcards.dataset],
+    script:
+        "../scripts/prepare_dataset.py"

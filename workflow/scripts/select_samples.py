@@ -1,0 +1,20 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.datasets import read_manifest
+from replication.io import log_to, save_arrays
+from replication.protocols.samples import sample_panels
+from sliced_wasserstein import SlicedWassersteinEmbedding
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+panels = sample_panels(
+    read_manifest(snakemake.input.manifest),
+    np.load(snakemake.input.densities),
+    snakemake.params.raw,
+    SlicedWassersteinEmbedding(**snakemake.params.settings, n_jobs=snakemake.threads),
+)
+save_arrays(snakemake.output.samples, **panels)
