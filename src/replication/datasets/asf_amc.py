@@ -38,7 +38,9 @@ from replication.io import atomic_path
 
 __all__ = [
     "ROOT",
+    "ROTATIONS",
     "Bone",
+    "Motion",
     "MotionFileError",
     "Skeleton",
     "read_amc",
@@ -168,6 +170,23 @@ class Skeleton:
                 slices[bone.name] = slice(stop, stop + len(bone.dofs))
                 stop += len(bone.dofs)
         return slices
+
+
+class Motion(NamedTuple):
+    """A recording: who moved, how, and how often it was measured.
+
+    Attributes
+    ----------
+    skeleton : Skeleton
+    values : ndarray of shape (n_frames, n_channels)
+        As :func:`read_amc` returns them.
+    frame_rate_hz : float
+        Frames a second; the files do not state it.
+    """
+
+    skeleton: Skeleton
+    values: npt.NDArray[np.float64]
+    frame_rate_hz: float
 
 
 class _Line(NamedTuple):
