@@ -46,8 +46,10 @@ __all__ = [
     "heading",
     "motion_features",
     "pose",
+    "refer",
     "resample",
     "rest_height",
+    "rest_sides",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -59,6 +61,8 @@ Scaling = Literal["none", "standard"]
 _AXIS_TOLERANCE_DEGREES = 1e-6
 # A column that varies less than this (m, or parts of a unit quaternion) is left unscaled.
 _CONSTANT = 1e-9
+# The spine of a real skeleton wavers about the middle by less than this (m).
+_MIDDLE = 0.03
 
 
 @dataclass(frozen=True)
@@ -208,6 +212,28 @@ def heading(motion: Pose) -> Array:
     return np.degrees(2 * np.arctan2(root[:, 2], root[:, 0]))
 
 
+def refer(motion: Pose, reference: Reference) -> Pose:
+    """Take away what the reference takes away from the root; see the head of this module."""
+    translation = np.zeros_like(motion.translation)
+    kept = _kept_root_columns(reference)
+    translation[:, kept] = motion.translation[:, kept]
+    if reference != "root_heading":
+        return Pose(translation, motion.rotations)
+    half = np.radians(heading(motion)) / 2
+    zero = np.zeros_like(half)
+    back = np.stack([np.cos(half), zero, -np.sin(half), zero], axis=-1)
+    rotations = motion.rotations.copy()
+    rotations[:, 0] = _continuous(_multiply(back, rotations[:, 0]))
+    return Pose(translation, rotations)
+
+
+def rest_sides(skeleton: Skeleton) -> npt.NDArray[np.intp]:
+    """Side of each joint in the rest pose: 1 left (x > 0), -1 right, 0 the middle line."""
+    still = np.zeros((1, len(skeleton.channels)))
+    x = forward_kinematics(skeleton, pose(skeleton, still))[0, :, 0]
+    return np.where(np.abs(x) < _MIDDLE, 0, np.sign(x)).astype(np.intp)
+
+
 def rest_height(skeleton: Skeleton) -> float:
     """Height of the root above the lowest joint in the rest pose, metres."""
     still = np.zeros((1, len(skeleton.channels)))
@@ -320,10 +346,14 @@ def motion_features(
             ratio = rest_height(mean) / rest_height(skeleton)
             moved = Pose(moved.translation * ratio, moved.rotations)
             skeleton = mean
+        moved = refer(moved, reference)
+        root = moved.translation[:, _kept_root_columns(reference)]
         if representation == "positions":
-            sequences.append(_position_features(skeleton, moved, reference))
+            ends = forward_kinematics(skeleton, moved)[:, 1:]
+            rest = ends.reshape(len(ends), -1)
         else:
-            sequences.append(_quaternion_features(skeleton, moved, reference))
+            rest = _quaternion_features(skeleton, moved)
+        sequences.append(np.concatenate([root, rest], axis=1))
     return _standardised(sequences) if scaling == "standard" else sequences
 
 
@@ -346,38 +376,8 @@ def _kept_root_columns(reference: Reference) -> list[int]:
     return {"world": [0, 1, 2], "horizontal": [1], "root": [], "root_heading": []}[reference]
 
 
-def _origin(motion: Pose, reference: Reference) -> Array:
-    """Return what ``reference`` subtracts from the positions of a frame, shape (n_frames, 3)."""
-    origin = motion.translation.copy()
-    origin[:, _kept_root_columns(reference)] = 0
-    return origin
-
-
-def _without_heading(motion: Pose) -> Array:
-    """Return quaternions that undo the heading, shape (n_frames, 4)."""
-    half = np.radians(heading(motion)) / 2
-    zero = np.zeros_like(half)
-    return np.stack([np.cos(half), zero, -np.sin(half), zero], axis=-1)
-
-
-def _position_features(skeleton: Skeleton, motion: Pose, reference: Reference) -> Array:
-    positions = forward_kinematics(skeleton, motion)
-    positions -= _origin(motion, reference)[:, np.newaxis]
-    if reference == "root_heading":
-        positions = _rotate(_without_heading(motion)[:, np.newaxis], positions)
-    root = positions[:, 0, _kept_root_columns(reference)]
-    return np.concatenate([root, positions[:, 1:].reshape(len(positions), -1)], axis=1)
-
-
-def _quaternion_features(skeleton: Skeleton, motion: Pose, reference: Reference) -> Array:
-    rotations = motion.rotations
-    if reference == "root_heading":
-        rotations = rotations.copy()
-        upright = _multiply(_without_heading(motion), rotations[:, 0])
-        rotations[:, 0] = _continuous(upright)
-    root = motion.translation[:, _kept_root_columns(reference)]
-    columns = [rotations[:, j, part] for j, part in _quaternion_columns(skeleton)]
-    return np.concatenate([root, np.stack(columns, axis=1)], axis=1)
+def _quaternion_features(skeleton: Skeleton, motion: Pose) -> Array:
+    return np.stack([motion.rotations[:, j, k] for j, k in _quaternion_columns(skeleton)], axis=1)
 
 
 def _quaternion_columns(skeleton: Skeleton) -> list[tuple[int, int]]:
