@@ -1,0 +1,157 @@
+"""Image files of any common kind as 8-bit grey arrays, by rules that are written down.
+
+A file is opened by its content; its suffix does not matter, since data sets hold JPEGs named
+``.gif``. What becomes of each kind:
+
+=====================  ========================================================================
+file                   grey image
+=====================  ========================================================================
+8-bit grey             as it is
+bilevel                0 and 255
+16-bit grey            (v + 128) // 257: the full 16-bit range on 0..255, nearest level; never
+                       the image's own range
+RGB, YCbCr             luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded; of 16-bit
+                       colour channels the high byte
+palette                as its RGB colours
+CMYK                   R = (255 - C)(255 - K) / 255, likewise G and B, then the luma; a colour
+                       profile inside the file is not applied
+alpha or a             dropped where every pixel is opaque; otherwise an error, since a grey
+transparent colour     value would depend on a background that the file does not state
+32-bit, float, Lab     an error
+several frames         an error (of a camera's multi-picture JPEG the first, which is the
+                       photograph)
+=====================  ========================================================================
+
+An EXIF orientation is applied: the array shows what a viewer shows. Unreadable EXIF data count as
+upright, for the pixels are intact. Every error is an :class:`ImageFileError` with the file's name.
+
+A JPEG has no checksum inside: damage that leaves its structure intact decodes to wrong pixels
+without an error, in any program. The lists in ``resources/checksums`` guard against that.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, UnidentifiedImageError
+
+__all__ = ["MAX_PIXELS", "ImageFileError", "load_grey"]
+
+MAX_PIXELS = 64_000_000
+"""Images with more pixels are refused before they are decoded (decompression bombs)."""
+
+# Only plain raster formats: others run external programs (EPS) or have no single raster (ICNS).
+# A multi-picture JPEG (MPO) is found through JPEG.
+_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+_SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N")
+_ORIENTATION_TAG = 0x0112
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+class ImageFileError(ValueError):
+    """A file cannot be read as one grey image; the message begins with its name."""
+
+    def __init__(self, path: str | os.PathLike[str], fault: str) -> None:
+        # Both arguments reach Exception, so that the error survives the way from a worker process.
+        super().__init__(os.fspath(path), fault)
+        self.fault = fault
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}: {self.fault}"
+
+
+def load_grey(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+    """Read an image file as 8-bit grey values.
+
+    Parameters
+    ----------
+    path : path-like
+        Image file; its suffix is ignored. See the module's table for what becomes of each kind.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width)
+
+    Raises
+    ------
+    ImageFileError
+        If the file is empty, no image, corrupt, truncated, of more than :data:`MAX_PIXELS` pixels,
+        or of a kind without a defined grey image. It is a :class:`ValueError`.
+    OSError
+        If the file cannot be read at all (missing, no permission).
+    """
+    content = Path(path).read_bytes()
+    if not content:
+        raise ImageFileError(path, "is empty")
+    try:
+        # Warnings would make the outcome depend on the interpreter's settings. The one that
+        # matters, about oversized images, is an error below; others concern metadata.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # Pillow compares a PNG's checksums only on request, and the request uses the file up.
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+                image.verify()
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+                return _to_grey(image, path)
+    except ImageFileError:
+        raise
+    except UnidentifiedImageError:
+        raise ImageFileError(path, "is no image of a known format") from None
+    except Image.DecompressionBombError:
+        raise ImageFileError(path, f"has more than {MAX_PIXELS:,} pixels") from None
+    except Exception as error:
+        # Damaged bytes make the decoders raise nearly anything, from OSError to struct.error.
+        raise ImageFileError(path, f"is corrupt or truncated ({error})") from error
+
+
+def _to_grey(image: Image.Image, path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise ImageFileError(
+            path, f"has {width} x {height} pixels, more than the {MAX_PIXELS:,} allowed"
+        )
+    kind = image.format
+    if kind != "MPO" and getattr(image, "n_frames", 1) > 1:
+        raise ImageFileError(path, "holds several frames, not one image")
+    transpose = _UPRIGHT.get(_orientation(image))
+    image.load()
+    if transpose is not None:
+        image = image.transpose(transpose)
+    # Pillow's 32-bit "I" holds 16-bit values where the format knows no wider ones.
+    if image.mode in _SIXTEEN_BIT or (image.mode == "I" and kind in ("PNG", "PPM")):
+        if "transparency" in image.info:
+            raise ImageFileError(path, "is a 16-bit image with a transparent grey value")
+        wide = np.asarray(image).astype(np.int32)
+        return ((wide + 128) // 257).astype(np.uint8)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        lowest, _ = image.getchannel("A").getextrema()
+        if lowest != 255:
+            raise ImageFileError(path, "is partly transparent: its grey values are undefined")
+        image = image.convert("RGB")
+    elif image.mode in ("P", "CMYK", "YCbCr", "RGBX"):
+        image = image.convert("RGB")
+    if image.mode not in ("1", "L", "RGB"):
+        raise ImageFileError(path, f"has pixels of kind {image.mode!r}, which have no defined grey")
+    return np.asarray(image.convert("L"))
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION_TAG, 1))
+    except Exception:
+        # See the module's text: damaged metadata do not damage the picture.
+        return 1
