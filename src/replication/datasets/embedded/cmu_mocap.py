@@ -24,7 +24,7 @@ seen the motions; ``docs/embedded_data.md`` says how. Every number of a sequence
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +36,17 @@ from scipy.ndimage import gaussian_filter1d
 from replication.datasets.asf_amc import Bone, Skeleton, write_amc, write_asf
 from replication.features.skeleton import forward_kinematics, pose
 
-__all__ = ["CLASSES", "FRAME_RATE_HZ", "make_motion", "make_skeleton", "write_motions"]
+__all__ = [
+    "CLASSES",
+    "FRAME_RATE_HZ",
+    "VERSION",
+    "make_motion",
+    "make_skeleton",
+    "write_motions",
+]
+
+VERSION = 1
+"""Raised whenever the same seed gives other motions."""
 
 Array = npt.NDArray[np.float64]
 
@@ -81,10 +91,10 @@ _FEET = ("ltibia", "lfoot", "ltoes", "rtibia", "rfoot", "rtoes")
 # Flexion in degrees at 0, 10, ..., 90 % of the cycle, which begins when the foot strikes; forward
 # swing of the thigh, bending of the knee and lifting of the foot are positive.
 _WALKING = {
-    "hip": (24, 22, 14, 5, -4, -12, -9, 8, 22, 26),
-    "knee": (5, 14, 15, 9, 6, 18, 42, 59, 42, 12),
-    "ankle": (2, -4, 2, 6, 9, 4, -12, -4, 2, 3),
-    "toes": (12, 0, 0, 0, 8, 28, 35, 10, 5, 12),
+    "hip": (24, 22, 14, 5, -4, -12, -8, 13, 26, 27),
+    "knee": (5, 13, 13, 8, 6, 18, 44, 64, 48, 14),
+    "ankle": (2, -4, 2, 6, 9, 4, -9, 3, 6, 4),
+    "toes": (12, 0, 0, 0, 8, 28, 36, 22, 12, 12),
 }
 _RUNNING = {
     "hip": (30, 25, 14, 0, -12, -8, 12, 33, 43, 38),
@@ -101,7 +111,7 @@ _RUNNING_STANCE = 0.36
 class _Gait:
     """Means over sequences of what drives an oscillator, and how much sequences differ."""
 
-    curves: dict[str, tuple[int, ...]]
+    curves: Mapping[str, tuple[int, ...]]
     cycles_per_second: float
     amplitude: float
     arm_swing: float  # degrees to each side
@@ -150,7 +160,8 @@ class _Course:
     ``angles`` maps a name and a side (``knee_l``) or a name of the middle (``lean``) to degrees,
     each of shape (n_frames,); what is not named is zero. ``turn`` is the heading in degrees,
     ``lift`` the height of the lower foot above the floor in metres, ``drift`` a forward speed in
-    m/s that is added while the body is in the air.
+    m/s that is added while the body is in the air, ``right_raised`` metres by which the right foot
+    counts as higher than it is, for a foot that swings just over the floor bears nothing.
     """
 
     time: Array
@@ -158,6 +169,7 @@ class _Course:
     turn: Array
     lift: Array
     drift: Array
+    right_raised: Array
 
 
 def make_skeleton(seed: int, subject: int) -> Skeleton:
@@ -288,9 +300,13 @@ def _posture(seed: int, subject: int) -> _Posture:
     )
 
 
-def _walk(time: Array, label: str, rng: np.random.Generator) -> _Course:
+def _walk(
+    time: Array, label: str, rng: np.random.Generator, left_strikes_at: float | None = None
+) -> _Course:
     gait = _GAITS[label]
     phase, amplitude = _oscillator(time, gait, rng)
+    if left_strikes_at is not None:
+        phase += 0.5 - np.interp(left_strikes_at, time, phase)
     angles = _gait_angles(gait, phase, amplitude, rng)
     veer = rng.choice([0.0, 0.0, 0.0, rng.normal(0, 14)])  # degrees a second
     lift = np.zeros_like(time)
@@ -300,7 +316,8 @@ def _walk(time: Array, label: str, rng: np.random.Generator) -> _Course:
         airborne = 0.5 - _RUNNING_STANCE
         rate = np.gradient(phase, time)
         lift = np.where(half > 0, GRAVITY / 2 * half * (airborne - half) / rate**2, 0.0)
-    return _Course(time, angles, rng.uniform(-180, 180) + veer * time, lift, np.zeros_like(time))
+    turn = rng.uniform(-180, 180) + veer * time
+    return _Course(time, angles, turn, lift, np.zeros_like(time), np.zeros_like(time))
 
 
 def _dribble(time: Array, label: str, rng: np.random.Generator) -> _Course:
@@ -333,13 +350,14 @@ def _dribble(time: Array, label: str, rng: np.random.Generator) -> _Course:
 
 
 def _kick(time: Array, label: str, rng: np.random.Generator) -> _Course:
-    """Wait, run up, kick with the right foot, and walk out."""
-    course = _walk(time, label, rng)
-    angles = course.angles
+    """Wait, run up, kick with the right foot, and come to rest."""
     wait = rng.uniform(0.15, 0.3) * time[-1]
     kick = wait + rng.uniform(0.8, 1.2)
+    # The left foot is put down beside the ball before the right one swings.
+    course = _walk(time, label, rng, left_strikes_at=kick - 0.4)
+    angles = course.angles
     out = min(kick + 0.9, time[-1] - 0.2)
-    moving = _step(time, wait, 0.4) * (1 - 0.65 * _step(time, kick, 0.3))
+    moving = _step(time, wait, 0.4) * (1 - _step(time, kick, 0.3))
     for name in angles:
         if not name.startswith("lean"):
             angles[name] = angles[name] * moving
@@ -348,13 +366,14 @@ def _kick(time: Array, label: str, rng: np.random.Generator) -> _Course:
     # Seconds from the kick, and the poses of back-swing, contact, follow-through.
     times = kick + np.array([-0.45, -0.22, -0.10, 0.0, 0.16, 0.45, out - kick])
     held = _pulse(time, kick - 0.45, out, 0.12)
+    course.right_raised = 0.3 * _pulse(time, kick - 0.45, kick + 0.55, 0.1)
     poses = {
         "hip_r": (0, -28, -18, 22, 62, 30, 0),
-        "knee_r": (15, 70, 88, 22, 18, 40, 10),
-        "ankle_r": (0, -15, -25, -28, -20, 0, 0),
-        "hip_l": (20, 18, 12, 2, -8, 0, 0),
-        "knee_l": (15, 22, 28, 25, 12, 14, 8),
-        "ankle_l": (5, 8, 14, 18, 8, 6, 0),
+        "knee_r": (15, 72, 92, 40, 18, 40, 10),
+        "ankle_r": (0, -10, -12, -10, -12, 0, 0),
+        "hip_l": (20, 14, 8, 2, -8, 0, 0),
+        "knee_l": (15, 14, 13, 12, 8, 8, 6),
+        "ankle_l": (2, 2, 5, 10, 14, 6, 0),
         "shoulder_l": (0, 10, 25, 45, 55, 25, 0),
         "shoulder_r": (0, 20, 10, -30, -45, -15, 0),
         "lean": (12, 0, 2, 14, 24, 18, 10),
@@ -407,7 +426,8 @@ def _jump(time: Array, label: str, rng: np.random.Generator) -> _Course:
     lift = GRAVITY / 2 * in_air * (flight - in_air)
     forward = rng.choice([0.0, rng.uniform(0.4, 1.4)])  # metres
     drift = np.where((in_air > 0) & (in_air < flight), forward / flight, 0.0)
-    return _Course(time, angles, np.full_like(time, rng.uniform(-180, 180)), lift, drift)
+    turn = np.full_like(time, rng.uniform(-180, 180))
+    return _Course(time, angles, turn, lift, drift, np.zeros_like(time))
 
 
 def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
@@ -441,7 +461,8 @@ def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
         angles["shoulder_r"] = angles["shoulder_r"] + still * 18
         angles["nod"] = 12 * still
     zero = np.zeros_like(time)
-    return _Course(time, angles, np.full_like(time, rng.uniform(-180, 180)), zero, zero)
+    turn = np.full_like(time, rng.uniform(-180, 180))
+    return _Course(time, angles, turn, zero, zero, zero)
 
 
 _COURSES: dict[str, Callable[[Array, str, np.random.Generator], _Course]] = {
@@ -571,6 +592,7 @@ def _root_path(skeleton: Skeleton, values: Array, course: _Course) -> Array:
     foot = next(bone for bone in skeleton.bones if bone.name == "lfoot")
     heights = points[..., 1].copy()
     heights[:, [0, 3]] += foot.direction[1] * foot.length * skeleton.metres_per_unit
+    heights[:, 3:] += course.right_raised[:, np.newaxis]
     seconds = 0.025 * FRAME_RATE_HZ
     height = gaussian_filter1d(course.lift - heights.min(axis=1), seconds, mode="nearest")
     # The lower a point the more it bears; within centimetres, so that steps blend.
