@@ -12,6 +12,7 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/transport.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -21,11 +22,24 @@ rule all:
         run_record(),
 
 
+rule textures:
+    input:
+        figure_files("textures"),
+        table_files("textures"),
+        metric_files("textures"),
+
+
 rule figures:
     input:
         figure_files(),
 
 
-rule textures:
+rule tables:
     input:
-        figure_files("textures"),
+        table_files(),
+
+
+rule claims:
+    input:
+        results("claims.csv"),
+        results("deviations.csv"),

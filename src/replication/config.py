@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-__all__ = ["ConfigError", "check_config"]
+__all__ = ["ConfigError", "check_config", "repeat_blocks"]
 
 
 class ConfigError(ValueError):
@@ -43,25 +43,55 @@ def check_config(config: Mapping[str, Any], schema: str | Path) -> None:
         raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
 
 
+def repeat_blocks(repeats: int, size: int) -> list[tuple[int, int]]:
+    """Split repetitions into blocks, each computed by one job.
+
+    Parameters
+    ----------
+    repeats : int
+        Number of repetitions, counted from 0.
+    size : int
+        Repetitions in a block; the last block may hold fewer.
+
+    Returns
+    -------
+    list of (first, last)
+        First and last repetition of each block.
+
+    Examples
+    --------
+    >>> repeat_blocks(5, 2)
+    [(0, 1), (2, 3), (4, 4)]
+    """
+    return [(first, min(first + size, repeats) - 1) for first in range(0, repeats, size)]
+
+
 def _describe(error: ValidationError) -> Iterator[str]:
     """Yield the faults behind one schema violation, a line each."""
+    # jsonschema types these as unions with "unset", which a raised error never has.
+    schema: Any = error.schema
+    allowed: Any = error.validator_value
+    found: Any = error.instance
     place = error.json_path.removeprefix("$").removeprefix(".")
     prefix = f"{place}." if place else ""
     if error.validator == "additionalProperties":
-        known = sorted(error.schema["properties"])
-        for key in sorted(set(error.instance) - set(known), key=str):
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {prefix + near[0]!r}?" if near else ""
+        known = sorted(schema["properties"])
+        for key in sorted(set(found) - set(known), key=str):
+            hint = _nearest(str(key), known, prefix)
             yield f"{prefix + str(key)!r} is not a known key; allowed: {', '.join(known)}{hint}"
     elif error.validator == "required":
-        for key in error.validator_value:
-            if key not in error.instance:
+        for key in allowed:
+            if key not in found:
                 yield f"{prefix + key!r} is missing"
     elif error.validator == "enum":
-        allowed = ", ".join(map(str, error.validator_value))
-        near = difflib.get_close_matches(str(error.instance), map(str, error.validator_value), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        yield f"{place!r} is {error.instance!r}; allowed: {allowed}{hint}"
+        names = [str(value) for value in allowed]
+        yield f"{place!r} is {found!r}; allowed: {', '.join(names)}{_nearest(str(found), names)}"
     else:
-        meaning = error.schema.get("description", "")
+        meaning = schema.get("description", "")
         yield f"{place!r}: {error.message}" + (f" ({meaning})" if meaning else "")
+
+
+def _nearest(word: str, known: Sequence[str], prefix: str = "") -> str:
+    """Suggest the known word that looks most like a wrong one, if any does."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {prefix + near[0]!r}?" if near else ""

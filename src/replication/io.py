@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,32 @@ import numpy.typing as npt
 import pandas as pd
 
 __all__ = [
+    "METRIC_COLUMNS",
     "atomic_path",
     "log_to",
     "read_json",
+    "read_metrics",
     "save_array",
     "save_arrays",
     "sha256_of",
     "write_json",
     "write_table",
 ]
+
+#: Columns of every file in ``metrics/``. ``item`` is a level, tag, class, component or empty.
+METRIC_COLUMNS = (
+    "experiment",
+    "dataset",
+    "origin",
+    "method",
+    "variant",
+    "item",
+    "repeat",
+    "fold",
+    "metric",
+    "value",
+    "seed",
+)
 
 
 @contextlib.contextmanager
@@ -120,6 +137,17 @@ def save_arrays(path: str | os.PathLike[str], **arrays: npt.NDArray[Any]) -> Non
     """Write named arrays as compressed ``.npz``, atomically; equal arrays give equal bytes."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def read_metrics(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Read and join tables of scores; what a row leaves empty stays the empty string.
+
+    A run without experiments has no scores: an empty table with the columns of one.
+    """
+    tables = [pd.read_csv(path, keep_default_na=False) for path in paths]
+    if not tables:
+        return pd.DataFrame(columns=list(METRIC_COLUMNS))
+    return pd.concat(tables, ignore_index=True)
 
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:

@@ -67,7 +67,7 @@ def corrected_resampled_t(
 
 
 def percentile_interval(value: float, draws: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """An estimate with the percentile interval of its resampled values.
+    """Give an estimate the percentile interval of its resampled values.
 
     Parameters
     ----------

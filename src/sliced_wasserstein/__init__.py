@@ -1,1 +1,32 @@
 """Sliced Wasserstein distances, embeddings and kernels for probability distributions."""
+
+from sliced_wasserstein.clustering import KernelKMeans
+from sliced_wasserstein.embedding import SlicedWassersteinEmbedding, sliced_wasserstein_distance
+from sliced_wasserstein.kernels import (
+    center_gram,
+    change_template,
+    gaussian_kernel,
+    gram_matrix,
+    median_squared_distance,
+    polynomial_kernel,
+    squared_distances,
+)
+from sliced_wasserstein.point_clouds import PointCloudEmbedding
+from sliced_wasserstein.projection import sliced_directions
+from sliced_wasserstein.quantiles import wasserstein_1d
+
+__all__ = [
+    "KernelKMeans",
+    "PointCloudEmbedding",
+    "SlicedWassersteinEmbedding",
+    "center_gram",
+    "change_template",
+    "gaussian_kernel",
+    "gram_matrix",
+    "median_squared_distance",
+    "polynomial_kernel",
+    "sliced_directions",
+    "sliced_wasserstein_distance",
+    "squared_distances",
+    "wasserstein_1d",
+]

@@ -50,7 +50,8 @@ def closed_objects(node, path="config"):
 def test_schema_is_closed_everywhere(schema):
     objects = list(closed_objects(yaml.safe_load(schema.read_text())))
     assert len(objects) > 5
-    assert [path for path, extra in objects if extra is not False] == []
+    # A map with names of the user's own is closed by the schema of its values.
+    assert [path for path, extra in objects if extra is None or extra is True] == []
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,16 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 
+from replication.figures.accuracy import plot_accuracy
+from replication.figures.clustering import plot_clustering, plot_clustering_details
 from replication.figures.samples import plot_samples
 from replication.figures.style import METHODS, save_figure
-from replication.figures.variance import plot_variance
+from replication.figures.variance import plot_variance, plot_variance_of_kernels
+from replication.protocols.kmeans import SPACES
+from replication.protocols.metrics import metric_table
+from replication.protocols.svm import FAMILIES
 
 NOTE = {"title": "UIUC textures", "origin": "real", "coverage": "500 of 1,000 images"}
 
@@ -18,16 +22,70 @@ def close_figures():
     plt.close("all")
 
 
+def table(rows):
+    return metric_table(rows, experiment="textures", dataset="uiuc_texture", origin="real")
+
+
+def cpv(scale, k):
+    return 100 * (1 - scale**k)
+
+
 @pytest.fixture
 def metrics():
-    return pd.DataFrame(
-        [
-            ("textures", method, k, "cumulative_percent_variance", 100 * (1 - scale**k))
-            for method, scale in (("pca", 0.8), ("sw_kpca", 0.5))
-            for k in range(1, 21)
-        ],
-        columns=["experiment", "method", "item", "metric", "value"],
+    curve = "cumulative_percent_variance"
+    rows = [
+        {"method": method, "variant": variant, "item": k, "metric": curve, "value": cpv(scale, k)}
+        for method, variant, scale in (
+            ("pca", "", 0.8),
+            ("sw_kpca", "", 0.5),
+            ("rbf", "gamma=1", 0.9),
+            ("sw_gaussian", "gamma=1", 0.7),
+            ("polynomial", "degree=2", 0.9),
+            ("sw_polynomial", "degree=2", 0.6),
+        )
+        for k in range(1, 21)
+    ]
+    rows += [
+        {"method": method, "item": 5, "repeat": r, "metric": "subsampled_cpv", "value": 60.0 + r}
+        for method in ("pca", "sw_kpca")
+        for r in range(5)
+    ]
+    return table(rows)
+
+
+@pytest.fixture
+def accuracies():
+    return table(
+        {"method": method, "repeat": r, "fold": f, "metric": "accuracy", "value": mean + 0.01 * f}
+        for method, mean in (("linear", 0.6), ("sw_gaussian", 0.8), ("hellinger_rbf", 0.9))
+        for r in range(3)
+        for f in range(5)
     )
+
+
+@pytest.fixture
+def clusterings():
+    scores = ("inertia", "relative_inertia", "v_measure", "adjusted_mutual_information")
+    rows = []
+    for method in ("kmeans", "sw_gaussian_kmeans", "rbf_kmeans"):
+        for r in range(3):
+            names = {"method": method, "repeat": r}
+            rows += [{**names, "metric": metric, "value": 0.5 + 0.1 * r} for metric in scores]
+            for item in range(2 + r):
+                for metric, value in (("inertia", 4.0 - item), ("v_measure", 0.1 * item)):
+                    step = {**names, "item": item, "metric": f"iteration_{metric}"}
+                    rows.append({**step, "value": value})
+            if method != "kmeans":
+                rows += [
+                    {**names, "variant": "gamma sweep", "item": g, "metric": metric, "value": g}
+                    for g in (0.5, 1.0)
+                    for metric in ("inertia", "v_measure")
+                ]
+    rows += [
+        {"method": "random_labels", "repeat": 0, "metric": metric, "value": 0.1}
+        for metric in ("v_measure", "adjusted_mutual_information")
+    ]
+    return table(rows)
 
 
 @pytest.fixture
@@ -50,20 +108,60 @@ def test_variance_curves_are_the_table(metrics):
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert set(lines) == {METHODS["pca"].label, METHODS["sw_kpca"].label}
     curve = lines[METHODS["sw_kpca"].label]
-    np.testing.assert_array_equal(curve.get_xdata(), np.arange(1, 11))
-    np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 11)))
+    np.testing.assert_array_equal(curve.get_xdata(), np.arange(1, 21))
+    np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 21)))
+    assert figure.axes[0].get_xlim()[1] == 10
+
+
+def test_accuracy_points_are_the_means(accuracies):
+    figure = plot_accuracy(accuracies, [NOTE])
+    axis = figure.axes[0]
+    labels = [text.get_text() for text in axis.get_yticklabels()]
+    expected = {"linear": 62.0, "sw_gaussian": 82.0, "hellinger_rbf": 92.0}
+    assert labels == [METHODS[method].label for method in expected]
+    markers = {line.get_ydata()[0]: line.get_xdata()[0] for line in axis.get_lines()[::2]}
+    drawn = [markers[row] for row in range(3)]
+    np.testing.assert_allclose(drawn, list(expected.values()))
+    assert "not in the paper's figure" in texts(figure)
+
+
+def test_clustering_points_are_the_means(clusterings):
+    figure = plot_clustering(clusterings, [NOTE])
+    for axis in figure.axes[:4]:
+        assert axis.containers[0].lines[0].get_xdata()[0] == pytest.approx(0.6)
+    assert "random labels" in texts(figure)
+
+
+def test_a_run_that_has_converged_keeps_its_value(clusterings):
+    figure = plot_clustering_details(clusterings, [NOTE])
+    curve = figure.axes[1].get_lines()[0]
+    # Runs of 2, 3 and 4 iterations with V-measures 0, 0.1, 0.2, 0.3: means with the last kept.
+    np.testing.assert_allclose(curve.get_ydata(), [0, 0.1, (0.1 + 0.2 + 0.2) / 3, 0.2])
 
 
 @pytest.mark.parametrize(
     ("origin", "words"), [("real", "real data"), ("synthetic", "SYNTHETIC DATA")]
 )
-def test_origin_and_coverage_stand_inside_the_figure(metrics, samples, origin, words):
+def test_origin_and_coverage_stand_inside_every_figure(
+    metrics, samples, accuracies, clusterings, origin, words
+):
     note = {**NOTE, "origin": origin}
     for figure in (
         plot_variance(metrics, [note], n_components=10),
+        plot_variance_of_kernels(metrics, [note], n_components=10),
         plot_samples(samples, [note], density_name="Densities", columns=2),
+        plot_accuracy(accuracies, [note]),
+        plot_clustering(clusterings, [note]),
+        plot_clustering_details(clusterings, [note]),
     ):
         assert f"{words}: UIUC textures, 500 of 1,000 images" in texts(figure)
+
+
+def test_every_method_has_a_look_of_its_own():
+    assert set(FAMILIES) | set(SPACES) <= set(METHODS)
+    for group in (FAMILIES, SPACES):
+        looks = [METHODS[m][1:4] for m in group]
+        assert len(set(looks)) == len(looks)
 
 
 def test_samples_are_the_arrays(samples):

@@ -8,10 +8,9 @@ from replication.statistics import corrected_resampled_t, percentile_interval
 
 
 def test_corrected_interval_by_hand():
-    # mean 2, s^2 = 4, J = 4, test/train = 1/4: half width t_3 sqrt((1/4 + 1/4) 4) = t_3 sqrt(2)
-    interval = corrected_resampled_t([0.0, 4.0, 1.0 + np.sqrt(1.0), 2.0], test_share=0.2)
-    d = np.array([0.0, 4.0, 2.0, 2.0])
-    reach = stats.t.ppf(0.975, 3) * np.sqrt(0.5 * d.var(ddof=1))
+    # mean 2, s^2 = 8/3, J = 4, test/train = 1/4: half width t_3 sqrt((1/4 + 1/4) 8/3)
+    interval = corrected_resampled_t([0.0, 4.0, 2.0, 2.0], test_share=0.2)
+    reach = stats.t.ppf(0.975, 3) * np.sqrt(4 / 3)
     assert interval == pytest.approx((2.0, 2.0 - reach, 2.0 + reach))
 
 
@@ -31,7 +30,7 @@ def test_correction_keeps_its_level_where_the_usual_interval_does_not():
 
 @pytest.mark.parametrize(("differences", "share"), [([1.0], 0.2), ([1.0, 2.0], 1.0)])
 def test_what_cannot_be_computed_is_an_error(differences, share):
-    with pytest.raises(ValueError, match="differences|test_share"):
+    with pytest.raises(ValueError, match=r"differences|test_share"):
         corrected_resampled_t(differences, share)
 
 

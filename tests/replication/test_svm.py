@@ -71,7 +71,7 @@ def test_no_test_row_enters_a_fitted_quantity(data, method):
     poisoned = matrices[family.matrix].copy()
     poisoned[np.ix_(test, test)] = np.nan
     scores = [
-        svm._score_fold(family, lambda name, rows: m, labels, train, test, inner, GRID)
+        svm._score_fold(family, lambda name, rows, m=m: m, labels, train, test, inner, GRID)
         for m in (matrices[family.matrix], poisoned)
     ]
     assert scores[0] == scores[1]
@@ -150,7 +150,9 @@ def test_stopping_the_path_early_changes_nothing(data, monkeypatch):
     early = run(matrices, labels, ["rbf", "polynomial"])
 
     def full_path(kernel, y, cross, truth, Cs):
-        return np.array([np.mean(svm._svc(C).fit(kernel, y).predict(cross) == truth) for C in Cs])
+        return np.array(
+            [np.mean(svm.machine(C).fit(kernel, y).predict(cross) == truth) for C in Cs]
+        )
 
     monkeypatch.setattr(svm, "_accuracy_path", full_path)
     assert run(matrices, labels, ["rbf", "polynomial"]) == early

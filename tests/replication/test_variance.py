@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from replication.protocols.metrics import METRIC_COLUMNS, metric_table
-from replication.protocols.variance import cumulative_percent_variance, variance_table
+from replication.io import METRIC_COLUMNS
+from replication.protocols.metrics import metric_table
+from replication.protocols.variance import cumulative_percent_variance, variance_rows
 
 
 def test_equals_principal_component_analysis():
@@ -39,16 +40,51 @@ def test_equal_points_are_an_error():
         cumulative_percent_variance(np.full((4, 4), 2.5))
 
 
-def test_table_is_tidy():
-    rng = np.random.default_rng(3)
-    densities = rng.random((6, 4, 4)).astype(np.float32)
-    embedding = rng.random((6, 10)).astype(np.float32)
-    table = variance_table(
-        densities, embedding, experiment="textures", dataset="uiuc_texture", origin="synthetic"
+@pytest.fixture
+def rows():
+    points = np.random.default_rng(3).normal(size=(20, 6))
+    gram = points @ points.T
+    norms = np.diagonal(gram)
+    distance = norms[:, None] + norms - 2 * gram
+    matrices = {
+        "density_gram": gram,
+        "density_distance": distance,
+        "sw_gram": 9 * gram,
+        "sw_distance": 9 * distance,
+    }
+    return variance_rows(
+        matrices,
+        components=[1, 5, 100],
+        gammas=[1.0],
+        degrees=[2],
+        subsamples=4,
+        share=0.5,
+        seed=0,
+        experiment="test",
     )
+
+
+def test_every_kernel_has_a_curve_and_units_do_not_matter(rows):
+    table = metric_table(rows, experiment="textures", dataset="uiuc_texture", origin="real")
     assert tuple(table.columns) == METRIC_COLUMNS
-    assert len(table) == 2 * 5
-    assert table.groupby("method")["item"].apply(list).tolist() == [[1, 2, 3, 4, 5]] * 2
+    curves = table[table["metric"] == "cumulative_percent_variance"]
+    assert curves.groupby(["method", "variant"]).size().eq(19).all()
+    values = {names: c["value"].to_numpy() for names, c in curves.groupby(["method", "variant"])}
+    for density, transport in [
+        (("pca", ""), ("sw_kpca", "")),
+        (("rbf", "gamma=1"), ("sw_gaussian", "gamma=1")),
+        (("polynomial", "degree=2"), ("sw_polynomial", "degree=2")),
+    ]:
+        np.testing.assert_allclose(values[density], values[transport], rtol=1e-9)
+
+
+def test_subsets_are_half_the_images_without_duplicates(rows):
+    subsets = [row for row in rows if row["metric"] == "subsampled_cpv"]
+    # 100 components do not exist in a subset of 10 images; six directions are explained by six.
+    assert {row["item"] for row in subsets} == {1, 5}
+    assert len({row["value"] for row in subsets if row["item"] == 1}) == 4
+    pairs = {(row["item"], row["repeat"]): row["value"] for row in subsets}
+    assert all(pairs[5, draw] > pairs[1, draw] for draw in range(4))
 
 
 def test_metric_rows_are_checked():

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from replication.config import ConfigError, check_config
+from replication.config import ConfigError, check_config, repeat_blocks
 
 try:
     check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
@@ -19,14 +19,29 @@ RUN = config["run"]
 RESULTS = f"results/{RUN}"
 FORMATS = ["svg", "pdf", "png"]
 
-# Which figures each experiment takes part in.
-FIGURES = {"textures": ["cvpr2016_fig1", "cvpr2016_fig3"]}
+# What each experiment works on, scores and draws.
 DATASET_OF = {"textures": "uiuc_texture"}
+METRICS = {"textures": ["variance", "svm", "multiclass", "kmeans", "identities"]}
+FIGURES = {
+    "textures": [
+        "cvpr2016_fig1",
+        "cvpr2016_fig3",
+        "cvpr2016_fig4",
+        "cvpr2016_fig5",
+        "extra_kmeans",
+        "extra_variance",
+    ]
+}
+TABLES = {"textures": ["cvpr2016_fig4", "cvpr2016_fig5"]}
 
 
 wildcard_constraints:
     dataset="|".join(config["datasets"]),
     experiment="|".join(DATASET_OF),
+    variant="[a-z0-9_]+",
+    part="paper|extra",
+    first="[0-9]+",
+    last="[0-9]+",
 
 
 def results(path):
@@ -39,26 +54,45 @@ def package_sources(*modules):
     files = set()
     for module in modules:
         path = Path("src", *module.split("."))
-        files.update(
-            [path.with_suffix(".py")]
-            if path.with_suffix(".py").exists()
-            else path.rglob("*.py")
-        )
+        source = path.with_suffix(".py")
+        files.update([source] if source.exists() else path.rglob("*.py"))
     return sorted(map(str, files))
 
 
-def enabled_experiments():
-    """Experiments whose data set takes part in this run."""
+def enabled_experiments(*experiments):
+    """Those of the experiments (default: all) whose data set takes part in this run."""
     return [
-        e for e, dataset in DATASET_OF.items() if config["datasets"][dataset]["enabled"]
+        e
+        for e in experiments or DATASET_OF
+        if config["datasets"][DATASET_OF[e]]["enabled"]
     ]
 
 
-def figure_files(*experiments):
-    """Files of the figures that the experiments (default: all) take part in."""
-    wanted = [e for e in enabled_experiments() if not experiments or e in experiments]
-    names = sorted({figure for experiment in wanted for figure in FIGURES[experiment]})
-    return expand(results("figures/{name}.{format}"), name=names, format=FORMATS)
+def settings(experiment, part):
+    """A part of an experiment's configuration."""
+    return config["experiments"][experiment][part]
+
+
+def variant_settings(experiment, variant, part):
+    """The same with the changes that a variant of the sensitivity study makes."""
+    changes = (
+        {}
+        if variant == "main"
+        else settings(experiment, "sensitivity")["variants"][variant]
+    )
+    return {**settings(experiment, part), **changes.get(part, {})}
+
+
+def sliced_wasserstein_settings(wildcards):
+    """Parameters of the embedding of an experiment's variant."""
+    return variant_settings(
+        wildcards.experiment, wildcards.variant, "sliced_wasserstein"
+    )
+
+
+def raw_folder(experiment):
+    """Folder of the published files that an experiment reads."""
+    return f"data/raw/{RUN}/{DATASET_OF[experiment]}"
 
 
 def manifest(experiment):
@@ -69,6 +103,64 @@ def manifest(experiment):
 def summary(experiment):
     """Origin and completeness of the data that an experiment uses."""
     return results(f"data/{DATASET_OF[experiment]}.json")
+
+
+def summaries():
+    """Origin and completeness of all data of this run."""
+    return [summary(experiment) for experiment in enabled_experiments()]
+
+
+def svm_methods(wildcards):
+    """Kernels of a block: the paper's, those beyond it, or the sensitivity study's."""
+    if wildcards.variant == "main":
+        return settings(wildcards.experiment, "svm")[f"{wildcards.part}_methods"]
+    return settings(wildcards.experiment, "sensitivity")["methods"]
+
+
+def svm_blocks(experiment):
+    """Blocks of repetitions of all kernels and variants of an experiment."""
+    svm, sensitivity = settings(experiment, "svm"), settings(experiment, "sensitivity")
+    parts = [
+        ("main", "paper", svm["paper_repeats"]),
+        ("main", "extra", svm["extra_repeats"]),
+    ]
+    parts += [
+        (variant, "paper", sensitivity["repeats"])
+        for variant in sensitivity["variants"]
+    ]
+    return [
+        results(f"runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv")
+        for variant, part, repeats in parts
+        for first, last in repeat_blocks(repeats, svm["block"])
+    ]
+
+
+def metric_files(*experiments, part=None):
+    """Scores of the experiments (default: all), or only those of one protocol."""
+    return [
+        results(f"metrics/{experiment}_{name}.csv")
+        for experiment in enabled_experiments(*experiments)
+        for name in METRICS[experiment]
+        if part in (None, name)
+    ]
+
+
+def figure_files(*experiments):
+    """Files of the figures that the experiments (default: all) take part in."""
+    names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]}
+    return expand(
+        results("figures/{name}.{format}"), name=sorted(names), format=FORMATS
+    )
+
+
+def table_files(*experiments):
+    """Files of the tables that the experiments (default: all) take part in."""
+    names = {name for e in enabled_experiments(*experiments) for name in TABLES[e]}
+    return expand(
+        results("tables/{name}.{format}"),
+        name=sorted(names),
+        format=["csv", "md", "tex"],
+    )
 
 
 def run_record():

@@ -13,6 +13,7 @@ rule prepare_dataset:
         results("logs/prepare_dataset/{dataset}.log"),
     conda:
         "../../envs/replication.yaml"
+    threads: 2
     params:
         run=RUN,
         seed=config["seed"],

@@ -1,10 +1,91 @@
+rule run_svm:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        densities=results("features/{experiment}/{variant}/densities.npy"),
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
+        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+        code=package_sources(
+            "replication.protocols.svm",
+            "replication.protocols.multiclass",
+            "replication.protocols.matrices",
+        ),
+    output:
+        scores=results("runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
+        timing=results("timings/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
+    log:
+        results("logs/run_svm/{experiment}_{variant}_{part}_{first}-{last}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        transport=sliced_wasserstein_settings,
+        svm=lambda wildcards: settings(wildcards.experiment, "svm"),
+        methods=svm_methods,
+    script:
+        "../scripts/run_svm.py"
+
+
+rule collect_svm:
+    input:
+        summary=lambda wildcards: summary(wildcards.experiment),
+        blocks=lambda wildcards: svm_blocks(wildcards.experiment),
+        code=package_sources("replication.protocols.metrics"),
+    output:
+        metrics=results("metrics/{experiment}_svm.csv"),
+    log:
+        results("logs/collect_svm/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/collect_svm.py"
+
+
+rule compare_multiclass:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        summary=lambda wildcards: summary(wildcards.experiment),
+        matrices=results("models/{experiment}/main/matrices.npz"),
+        code=package_sources(
+            "replication.protocols.svm", "replication.protocols.multiclass"
+        ),
+    output:
+        metrics=results("metrics/{experiment}_multiclass.csv"),
+    log:
+        results("logs/compare_multiclass/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        svm=lambda wildcards: settings(wildcards.experiment, "svm"),
+    script:
+        "../scripts/compare_multiclass.py"
+
+
+rule run_kmeans:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        summary=lambda wildcards: summary(wildcards.experiment),
+        matrices=results("models/{experiment}/main/matrices.npz"),
+        code=package_sources("replication.protocols.kmeans", "sliced_wasserstein"),
+    output:
+        metrics=results("metrics/{experiment}_kmeans.csv"),
+    log:
+        results("logs/run_kmeans/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        kmeans=lambda wildcards: settings(wildcards.experiment, "kmeans"),
+    script:
+        "../scripts/run_kmeans.py"
+
+
 rule compute_variance:
     input:
         summary=lambda wildcards: summary(wildcards.experiment),
-        densities=results("features/{experiment}/densities.npy"),
-        embedding=results("models/{experiment}/embedding.npy"),
+        matrices=results("models/{experiment}/main/matrices.npz"),
         code=package_sources(
-            "sliced_wasserstein.kernels", "replication.protocols.variance"
+            "replication.protocols.variance", "sliced_wasserstein.kernels"
         ),
     output:
         metrics=results("metrics/{experiment}_variance.csv"),
@@ -13,6 +94,26 @@ rule compute_variance:
     conda:
         "../../envs/replication.yaml"
     params:
-        dataset=lambda wildcards: DATASET_OF[wildcards.experiment],
+        seed=config["seed"],
+        variance=lambda wildcards: settings(wildcards.experiment, "variance"),
     script:
         "../scripts/compute_variance.py"
+
+
+rule check_identities:
+    input:
+        summary=lambda wildcards: summary(wildcards.experiment),
+        densities=results("features/{experiment}/main/densities.npy"),
+        code=package_sources("replication.protocols.identities", "sliced_wasserstein"),
+    output:
+        metrics=results("metrics/{experiment}_identities.csv"),
+    log:
+        results("logs/check_identities/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        transport=lambda wildcards: settings(wildcards.experiment, "sliced_wasserstein"),
+        identities=lambda wildcards: settings(wildcards.experiment, "identities"),
+    script:
+        "../scripts/check_identities.py"

@@ -1,3 +1,4 @@
+# A variant of an experiment changes settings that the paper leaves open; "main" changes none.
 rule compute_cooccurrence:
     input:
         manifest=manifest("textures"),
@@ -5,14 +6,16 @@ rule compute_cooccurrence:
             "replication.features.cooccurrence", "replication.datasets.images"
         ),
     output:
-        densities=results("features/textures/densities.npy"),
+        densities=results("features/textures/{variant}/densities.npy"),
     log:
-        results("logs/compute_cooccurrence.log"),
+        results("logs/compute_cooccurrence/{variant}.log"),
     conda:
         "../../envs/replication.yaml"
     threads: 2
     params:
-        raw=f"data/raw/{RUN}/uiuc_texture",
-        settings=config["experiments"]["textures"]["cooccurrence"],
+        raw=raw_folder("textures"),
+        settings=lambda wildcards: variant_settings(
+            "textures", wildcards.variant, "cooccurrence"
+        ),
     script:
         "../scripts/compute_cooccurrence.py"

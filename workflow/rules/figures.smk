@@ -1,7 +1,7 @@
 rule plot_cvpr2016_fig1:
     input:
         samples=results("figdata/textures_samples.npz"),
-        summary=summary("textures"),
+        summaries=[summary("textures")],
         code=package_sources("replication.figures"),
     output:
         report(
@@ -22,11 +22,8 @@ rule plot_cvpr2016_fig1:
 
 rule plot_cvpr2016_fig3:
     input:
-        metrics=[
-            results(f"metrics/{experiment}_variance.csv")
-            for experiment in enabled_experiments()
-        ],
-        summaries=[summary(experiment) for experiment in enabled_experiments()],
+        metrics=metric_files(part="variance"),
+        summaries=summaries(),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -41,7 +38,93 @@ rule plot_cvpr2016_fig3:
         results("logs/plot_cvpr2016_fig3.log"),
     conda:
         "../../envs/replication.yaml"
-    params:
-        n_components=config["experiments"]["textures"]["variance"]["n_components"],
     script:
         "../scripts/plot_cvpr2016_fig3.py"
+
+
+rule plot_extra_variance:
+    input:
+        metrics=metric_files(part="variance"),
+        summaries=summaries(),
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_variance.png"),
+            caption="../report/extra_variance.rst",
+            category="Beyond the papers",
+            labels={"figure": "Kernel PCA with other kernels"},
+        ),
+        results("figures/extra_variance.svg"),
+        results("figures/extra_variance.pdf"),
+    log:
+        results("logs/plot_extra_variance.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_variance.py"
+
+
+rule plot_cvpr2016_fig4:
+    input:
+        metrics=metric_files(part="svm"),
+        summaries=summaries(),
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/cvpr2016_fig4.png"),
+            caption="../report/cvpr2016_fig4.rst",
+            category="CVPR 2016",
+            labels={"figure": "Figure 4"},
+        ),
+        results("figures/cvpr2016_fig4.svg"),
+        results("figures/cvpr2016_fig4.pdf"),
+    log:
+        results("logs/plot_cvpr2016_fig4.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_cvpr2016_fig4.py"
+
+
+rule plot_cvpr2016_fig5:
+    input:
+        metrics=metric_files(part="kmeans"),
+        summaries=summaries(),
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/cvpr2016_fig5.png"),
+            caption="../report/cvpr2016_fig5.rst",
+            category="CVPR 2016",
+            labels={"figure": "Figure 5"},
+        ),
+        results("figures/cvpr2016_fig5.svg"),
+        results("figures/cvpr2016_fig5.pdf"),
+    log:
+        results("logs/plot_cvpr2016_fig5.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_cvpr2016_fig5.py"
+
+
+rule plot_extra_kmeans:
+    input:
+        metrics=metric_files(part="kmeans"),
+        summaries=summaries(),
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_kmeans.png"),
+            caption="../report/extra_kmeans.rst",
+            category="Beyond the papers",
+            labels={"figure": "k-means by iteration and by gamma"},
+        ),
+        results("figures/extra_kmeans.svg"),
+        results("figures/extra_kmeans.pdf"),
+    log:
+        results("logs/plot_extra_kmeans.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_kmeans.py"

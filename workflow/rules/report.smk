@@ -1,9 +1,12 @@
 # Written last, from everything else: it dates from the newest result of the run.
 rule record_run:
     input:
-        summaries=[summary(experiment) for experiment in enabled_experiments()],
-        lock="requirements.lock",
+        summaries=summaries(),
         figures=figure_files(),
+        tables=table_files(),
+        claims=results("claims.csv"),
+        deviations=results("deviations.csv"),
+        lock="requirements.lock",
     output:
         record=run_record(),
     log:

@@ -1,26 +1,45 @@
 rule embed_densities:
     input:
-        densities=results("features/{experiment}/densities.npy"),
+        densities=results("features/{experiment}/{variant}/densities.npy"),
         code=package_sources("sliced_wasserstein"),
     output:
-        embedding=results("models/{experiment}/embedding.npy"),
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
     log:
-        results("logs/embed_densities/{experiment}.log"),
+        results("logs/embed_densities/{experiment}_{variant}.log"),
     conda:
         "../../envs/replication.yaml"
     threads: 2
     params:
-        settings=lambda wildcards: config["experiments"][wildcards.experiment][
-            "sliced_wasserstein"
-        ],
+        settings=sliced_wasserstein_settings,
     script:
         "../scripts/embed_densities.py"
+
+
+rule compute_matrices:
+    input:
+        densities=results("features/{experiment}/{variant}/densities.npy"),
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
+        code=package_sources(
+            "replication.protocols.matrices", "sliced_wasserstein.kernels"
+        ),
+    output:
+        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+    log:
+        results("logs/compute_matrices/{experiment}_{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        # The kernels beyond the paper are compared at the main settings only.
+        beyond_paper=lambda wildcards: wildcards.variant == "main",
+        n_angles=lambda wildcards: sliced_wasserstein_settings(wildcards)["n_angles"],
+    script:
+        "../scripts/compute_matrices.py"
 
 
 rule select_samples:
     input:
         manifest=lambda wildcards: manifest(wildcards.experiment),
-        densities=results("features/{experiment}/densities.npy"),
+        densities=results("features/{experiment}/main/densities.npy"),
         code=package_sources("sliced_wasserstein", "replication.protocols.samples"),
     output:
         samples=results("figdata/{experiment}_samples.npz"),
@@ -30,10 +49,10 @@ rule select_samples:
         "../../envs/replication.yaml"
     threads: 2
     params:
-        raw=lambda wildcards: f"data/raw/{RUN}/{DATASET_OF[wildcards.experiment]}",
+        raw=lambda wildcards: raw_folder(wildcards.experiment),
         settings=lambda wildcards: {
-            **config["experiments"][wildcards.experiment]["sliced_wasserstein"],
-            **config["experiments"][wildcards.experiment]["samples"],
+            **settings(wildcards.experiment, "sliced_wasserstein"),
+            **settings(wildcards.experiment, "samples"),
         },
     script:
         "../scripts/select_samples.py"

@@ -2,18 +2,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to, read_json, write_table
-from replication.protocols.variance import variance_table
+from replication.io import log_to
+from replication.protocols.metrics import write_scores
+from replication.protocols.variance import variance_rows
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 log_to(snakemake.log[0])
-table = variance_table(
-    np.load(snakemake.input.densities),
-    np.load(snakemake.input.embedding),
-    experiment=snakemake.wildcards.experiment,
-    dataset=snakemake.params.dataset,
-    origin=read_json(snakemake.input.summary)["origin"],
+experiment = snakemake.wildcards.experiment
+rows = variance_rows(
+    np.load(snakemake.input.matrices),
+    **snakemake.params.variance,
+    seed=snakemake.params.seed,
+    experiment=experiment,
 )
-write_table(snakemake.output.metrics, table)
+write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 log_to(snakemake.log[0])
 figure = plot_samples(
     np.load(snakemake.input.samples),
-    [read_json(snakemake.input.summary)],
+    [read_json(summary) for summary in snakemake.input.summaries],
     density_name="Co-occurrence matrices",
 )
 save_figure(figure, snakemake.output)

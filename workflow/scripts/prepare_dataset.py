@@ -18,6 +18,7 @@ prepared = prepare(
     on_bad_file=settings["on_bad_file"],
     embedded=settings["embedded"],
     seed=snakemake.params.seed,
+    n_jobs=snakemake.threads,
 )
 write_manifest(snakemake.output.manifest, prepared)
 write_json(snakemake.output.summary, prepared.summary())

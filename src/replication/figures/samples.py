@@ -42,7 +42,7 @@ def plot_samples(
     """
     use_style()
     figure = plt.figure(figsize=(PAGE_WIDTH, 3.15), layout="constrained")
-    parts = figure.subfigures(1, 3, wspace=0.02)
+    parts: Any = figure.subfigures(1, 3, wspace=0.02)
     axes = [_montage(part, len(samples["labels"]), columns) for part in parts]
 
     parts[0].suptitle("(a) Sample images", fontsize=8)
@@ -78,7 +78,7 @@ def plot_samples(
         ticks = limit * np.array([-1.0, -0.25, 0.0, 0.25, 1.0])
         bar.set_ticks(list(ticks), labels=[f"{tick:.2g}" for tick in ticks])
         bar.ax.tick_params(labelsize=6, width=0.4, length=2)
-        bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+        bar.outline.set_linewidth(0.4)
     add_data_note(figure, notes)
     return figure
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replication.io import atomic_path
@@ -15,8 +16,10 @@ __all__ = [
     "COLUMN_WIDTH",
     "METHODS",
     "PAGE_WIDTH",
+    "PANEL_TITLES",
     "Method",
     "add_data_note",
+    "mark_as_beyond_paper",
     "save_figure",
     "use_style",
 ]
@@ -32,16 +35,47 @@ class Method(NamedTuple):
     label: str
     colour: str
     line: str = "-"
+    marker: str = "o"
+    beyond_paper: bool = False
 
 
-# Okabe and Ito's colours, which stay apart under the common kinds of colour blindness. Line
-# styles repeat the distinction for prints in grey.
+# Okabe and Ito's colours, which stay apart under the common kinds of colour blindness. Methods on
+# densities have square markers and broken lines, those on sliced Wasserstein geometry round ones
+# and full lines, so that the distinction survives a print in grey.
+_GREY, _ORANGE, _SKY, _GREEN = "#5B5B5B", "#C27C00", "#3A9BD1", "#009E73"
+_BLUE, _VERMILLION, _PURPLE = "#0072B2", "#D55E00", "#A85A8A"
+
 METHODS = {
-    "pca": Method("PCA of densities", "#5B5B5B", "--"),
-    "sw_kpca": Method("SW kernel PCA", "#0072B2", "-"),
+    "pca": Method("PCA of densities", _GREY, "--", "s"),
+    "sw_kpca": Method("SW kernel PCA", _BLUE),
+    "linear": Method("Linear", _GREY, "--", "s"),
+    "rbf": Method("RBF", _ORANGE, "--", "s"),
+    "sw_gaussian": Method("SW-RBF", _VERMILLION),
+    "sw_polynomial": Method(r"SW-Polynomial $\langle\phi,\phi\rangle^d$", _GREEN),
+    "sw_polynomial_1": Method(r"SW-Polynomial $(\langle\phi,\phi\rangle+1)^d$", _BLUE),
+    "polynomial": Method(r"Polynomial $\langle I,I\rangle^d$", _SKY, "--", "s", True),
+    "polynomial_1": Method(r"Polynomial $(\langle I,I\rangle+1)^d$", _SKY, "--", "D", True),
+    "sw_polynomial_train": Method(
+        r"SW-Polynomial $\langle\phi,\phi\rangle^d$, train template", _GREEN, "-.", "v", True
+    ),
+    "sw_polynomial_1_train": Method(
+        r"SW-Polynomial $(\langle\phi,\phi\rangle+1)^d$, train template", _BLUE, "-.", "v", True
+    ),
+    "hellinger_rbf": Method("RBF on root densities (Hellinger)", _PURPLE, ":", "s", True),
+    "chi_squared": Method(r"Exponential $\chi^2$", _PURPLE, ":", "D", True),
+    "sw_mean_gaussian": Method("SW-RBF, mean shift only", _VERMILLION, "-.", "<", True),
+    "sw_centred_gaussian": Method("SW-RBF, without mean shift", _VERMILLION, "-.", ">", True),
+    "kmeans": Method("k-means on densities", _GREY, "--", "s"),
+    "sw_kmeans": Method("SW k-means", _BLUE),
+    "sw_gaussian_kmeans": Method("SW-RBF k-means", _VERMILLION),
+    "sw_polynomial_kmeans": Method("SW-polynomial k-means", _GREEN),
+    "rbf_kmeans": Method("RBF k-means", _ORANGE, "--", "s", True),
 }
 
-_RC = {
+#: Titles of the panels of one experiment.
+PANEL_TITLES = {"textures": "Textures", "faces": "Animal faces"}
+
+_RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8,
@@ -91,6 +125,34 @@ def add_data_note(figure: Figure, notes: Iterable[Mapping[str, Any]]) -> None:
         kind = "SYNTHETIC DATA" if note["origin"] == "synthetic" else "real data"
         parts.append(f"{kind}: {note['title']}, {note['coverage']}")
     figure.supxlabel("; ".join(parts), x=0.995, ha="right", fontsize=6, color="#5B5B5B")
+
+
+def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], label: bool = True) -> None:
+    """Draw a line between the paper's methods and those that the paper does not compare with.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+        A panel with one row a method, row 0 on top.
+    methods : sequence of str
+        The rows; methods beyond the paper stand last.
+    label : bool
+        Whether to write beside the line what it means.
+    """
+    n_paper = sum(not METHODS[method].beyond_paper for method in methods)
+    if 0 < n_paper < len(methods):
+        axis.axhline(n_paper - 0.5, color="#9A9A9A", linewidth=0.6)
+        if label:
+            axis.annotate(
+                "not in the paper's figure",
+                (0.01, n_paper - 0.5),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, -7),
+                textcoords="offset points",
+                fontsize=6,
+                color="#5B5B5B",
+                style="italic",
+            )
 
 
 def save_figure(figure: Figure, paths: Iterable[str | Path]) -> None:

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["METRIC_COLUMNS", "metric_table"]
+from replication.io import METRIC_COLUMNS, read_json, write_table
 
-#: Columns of every file in ``metrics/``. ``item`` is a level, tag, class, component or empty.
-METRIC_COLUMNS = (
-    "experiment",
-    "dataset",
-    "origin",
-    "method",
-    "variant",
-    "item",
-    "repeat",
-    "fold",
-    "metric",
-    "value",
-    "seed",
-)
+__all__ = ["metric_table", "write_scores"]
 
 
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
@@ -31,14 +19,15 @@ def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFra
     Parameters
     ----------
     rows : iterable of mappings
-        Each holds some of :data:`METRIC_COLUMNS`, ``metric`` and ``value`` among them.
+        Each holds some of :data:`replication.io.METRIC_COLUMNS`, at least ``method``,
+        ``metric`` and ``value``.
     **shared
         Columns that are equal in all rows.
 
     Returns
     -------
     pandas.DataFrame
-        Columns :data:`METRIC_COLUMNS`, in that order.
+        Columns :data:`replication.io.METRIC_COLUMNS`, in that order.
 
     Raises
     ------
@@ -60,3 +49,24 @@ def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFra
             raise ValueError(f"metric row has unknown columns {unknown} and lacks {lacking}: {row}")
         complete.append({column: record.get(column, "") for column in METRIC_COLUMNS})
     return pd.DataFrame(complete, columns=list(METRIC_COLUMNS))
+
+
+def write_scores(
+    path: str | Path, rows: Iterable[Mapping[str, Any]], *, experiment: str, summary: str | Path
+) -> None:
+    """Write the scores of one data set as a file of ``metrics/``.
+
+    Parameters
+    ----------
+    path : path-like
+    rows : iterable of mappings
+        See :func:`metric_table`.
+    experiment : str
+    summary : path-like
+        The data set's ``results/<run>/data/<dataset>.json``, which knows its name and origin.
+    """
+    data = read_json(summary)
+    table = metric_table(
+        rows, experiment=experiment, dataset=data["dataset"], origin=data["origin"]
+    )
+    write_table(path, table)

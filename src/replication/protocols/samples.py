@@ -64,9 +64,9 @@ def _thumbnails(files: list[Path], side: int) -> npt.NDArray[np.uint8]:
     """Shrink images to fit a square of ``side`` pixels and centre them on a common canvas."""
     small = []
     for file in files:
-        image = Image.fromarray(load_grey(file))
-        image.thumbnail((side, side))
-        small.append(np.asarray(image))
+        picture = Image.fromarray(load_grey(file))
+        picture.thumbnail((side, side))
+        small.append(np.asarray(picture))
     height = max(image.shape[0] for image in small)
     width = max(image.shape[1] for image in small)
     canvas = np.full((len(small), height, width), 255, dtype=np.uint8)

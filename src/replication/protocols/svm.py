@@ -25,18 +25,26 @@ and nothing is learnt from a test row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.svm import SVC
 
+from replication.protocols.multiclass import SCHEMES, machine
 from replication.protocols.seeds import repetition_seed
+from sliced_wasserstein import median_squared_distance
 
-__all__ = ["FAMILIES", "Grid", "KernelFamily", "cross_validate", "stratified_folds"]
+__all__ = [
+    "FAMILIES",
+    "Grid",
+    "KernelFamily",
+    "compare_multiclass",
+    "cross_validate",
+    "stratified_folds",
+]
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -171,26 +179,132 @@ def cross_validate(
         stands on an end of its grid).
     """
     rows = []
-    for repeat in repeats:
-        state = repetition_seed(seed, f"{experiment}/svm", repeat)
-        folds = stratified_folds(labels, groups, n_folds, state)
-        for fold, (train, test) in enumerate(folds):
-            inner_groups = None if groups is None else groups[train]
-            inner = stratified_folds(labels[train], inner_groups, n_inner_folds, state + fold + 1)
-            for method in methods:
-                scores = _score_fold(FAMILIES[method], matrix_of, labels, train, test, inner, grid)
-                rows += [
+    for repeat, fold, state, train, test, inner in _nested_folds(
+        labels, groups, repeats, n_folds, n_inner_folds, seed, experiment
+    ):
+        for method in methods:
+            scores = _score_fold(FAMILIES[method], matrix_of, labels, train, test, inner, grid)
+            shared = {"method": method, "repeat": repeat, "fold": fold, "seed": state}
+            rows += [{**shared, "metric": m, "value": value} for m, value in scores.items()]
+    return rows
+
+
+def compare_multiclass(
+    matrix_of: MatrixOf,
+    labels: npt.NDArray[Any],
+    methods: Iterable[str],
+    grid: Grid,
+    *,
+    repeats: Iterable[int],
+    n_folds: int = 5,
+    n_inner_folds: int = 3,
+    groups: npt.NDArray[Any] | None = None,
+    seed: int,
+    experiment: str,
+) -> list[dict[str, Any]]:
+    """Score three ways to make a multi-class machine of binary ones, on the same splits.
+
+    The paper names pairwise coupling and one-versus-all and does not say which it used. The
+    parameters are those that the grid search chose for one-versus-one votes.
+
+    Parameters
+    ----------
+    matrix_of, labels, methods, grid, repeats, n_folds, n_inner_folds, groups, seed, experiment
+        As for :func:`cross_validate`.
+
+    Returns
+    -------
+    list of dict
+        Rows with metric ``accuracy`` and the scheme as ``variant``, see
+        :data:`replication.protocols.multiclass.SCHEMES`.
+    """
+    rows = []
+    for repeat, fold, state, train, test, inner in _nested_folds(
+        labels, groups, repeats, n_folds, n_inner_folds, seed, experiment
+    ):
+        for method in methods:
+            choice = _choose(FAMILIES[method], matrix_of, labels, train, test, inner, grid)
+            for scheme, predict in SCHEMES.items():
+                predicted = predict(choice.square, labels[train], choice.cross, choice.C)
+                rows.append(
                     {
                         "method": method,
+                        "variant": scheme,
                         "repeat": repeat,
                         "fold": fold,
-                        "metric": metric,
-                        "value": value,
                         "seed": state,
+                        "metric": "accuracy",
+                        "value": float(np.mean(predicted == labels[test])),
                     }
-                    for metric, value in scores.items()
-                ]
+                )
     return rows
+
+
+def _nested_folds(
+    labels: npt.NDArray[Any],
+    groups: npt.NDArray[Any] | None,
+    repeats: Iterable[int],
+    n_folds: int,
+    n_inner_folds: int,
+    seed: int,
+    experiment: str,
+) -> Iterator[tuple[int, int, int, Index, Index, list[tuple[Index, Index]]]]:
+    """Yield repetition, fold, seed, training rows, test rows and the inner folds of the former."""
+    for repeat in repeats:
+        state = repetition_seed(seed, f"{experiment}/svm", repeat)
+        for fold, (train, test) in enumerate(stratified_folds(labels, groups, n_folds, state)):
+            inner_groups = None if groups is None else groups[train]
+            inner = stratified_folds(labels[train], inner_groups, n_inner_folds, state + fold + 1)
+            yield repeat, fold, state, train, test, inner
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the grid search chose on a training part, and the kernels that follow from it."""
+
+    C: float
+    parameter: float
+    on_edge: bool
+    square: Array
+    cross: Array
+
+
+def _choose(
+    family: KernelFamily,
+    matrix_of: MatrixOf,
+    labels: npt.NDArray[Any],
+    train: Index,
+    test: Index,
+    inner: list[tuple[Index, Index]],
+    grid: Grid,
+) -> _Choice:
+    """Search the grid by the inner folds of the training part."""
+    matrix = matrix_of(family.matrix, train)
+    scale = _training_scale(family, matrix, train)
+    square, cross = matrix[np.ix_(train, train)] / scale, matrix[np.ix_(test, train)] / scale
+    parameters = grid.parameters(family.form)
+    accuracy = np.zeros((len(parameters), len(grid.C)))
+    for row, parameter in zip(accuracy, parameters, strict=True):
+        kernel = _kernel(family, square, parameter)
+        for fit, validate in inner:
+            row += _accuracy_path(
+                kernel[np.ix_(fit, fit)],
+                labels[train][fit],
+                kernel[np.ix_(validate, fit)],
+                labels[train][validate],
+                grid.C,
+            )
+    best, best_C = _first_maximum(accuracy)
+    on_edge = best_C in (0, len(grid.C) - 1) or (
+        len(parameters) > 1 and best in (0, len(parameters) - 1)
+    )
+    return _Choice(
+        C=float(grid.C[best_C]),
+        parameter=float(parameters[best]),
+        on_edge=on_edge,
+        square=_kernel(family, square, parameters[best]),
+        cross=_kernel(family, cross, parameters[best]),
+    )
 
 
 def _score_fold(
@@ -203,41 +317,20 @@ def _score_fold(
     grid: Grid,
 ) -> dict[str, float]:
     """Choose the parameters on the training part, train on all of it, score the test part."""
-    matrix = matrix_of(family.matrix, train)
-    scale = _training_scale(family, matrix, train)
-    square, cross = matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
-    parameters = grid.parameters(family.form)
-    accuracy = np.zeros((len(parameters), len(grid.C)))
-    for row, parameter in zip(accuracy, parameters, strict=True):
-        kernel = _kernel(family, square / scale, parameter)
-        for fit, validate in inner:
-            row += _accuracy_path(
-                kernel[np.ix_(fit, fit)],
-                labels[train][fit],
-                kernel[np.ix_(validate, fit)],
-                labels[train][validate],
-                grid.C,
-            )
-    best_parameter, best_C = _first_maximum(accuracy)
-    machine = _svc(grid.C[best_C])
-    machine.fit(_kernel(family, square / scale, parameters[best_parameter]), labels[train])
-    predicted = machine.predict(_kernel(family, cross / scale, parameters[best_parameter]))
-    on_edge = best_C in (0, len(grid.C) - 1) or (
-        len(parameters) > 1 and best_parameter in (0, len(parameters) - 1)
-    )
+    choice = _choose(family, matrix_of, labels, train, test, inner, grid)
+    predicted = machine(choice.C).fit(choice.square, labels[train]).predict(choice.cross)
     return {
         "accuracy": float(np.mean(predicted == labels[test])),
-        "C": float(grid.C[best_C]),
-        "parameter": float(parameters[best_parameter]),
-        "on_edge": float(on_edge),
+        "C": choice.C,
+        "parameter": choice.parameter,
+        "on_edge": float(choice.on_edge),
     }
 
 
 def _training_scale(family: KernelFamily, matrix: Array, train: Index) -> float:
     """Squared mean norm, or median squared distance, of the training part."""
     if family.form == "gaussian":
-        square = matrix[np.ix_(train, train)]
-        return float(np.median(square[np.triu_indices(len(train), 1)]))
+        return median_squared_distance(matrix[np.ix_(train, train)])
     return float(np.sqrt(matrix[train, train]).mean() ** 2)
 
 
@@ -264,15 +357,11 @@ def _accuracy_path(
     """
     path = np.empty(len(Cs))
     for i, C in enumerate(Cs):
-        machine = _svc(C).fit(kernel, labels)
-        path[i:] = np.mean(machine.predict(cross) == truth)
-        if np.abs(machine.dual_coef_).max() < C:
+        fitted = machine(C).fit(kernel, labels)
+        path[i:] = np.mean(fitted.predict(cross) == truth)
+        if np.abs(fitted.dual_coef_).max() < C:
             break
     return path
-
-
-def _svc(C: float) -> SVC:
-    return SVC(C=C, kernel="precomputed", cache_size=500)
 
 
 def _first_maximum(accuracy: Array) -> tuple[int, int]:

@@ -11,17 +11,29 @@ For :math:`G = XX^T` this is the variance explained by ordinary PCA of the rows 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from replication.protocols.metrics import metric_table
-from sliced_wasserstein import center_gram, gram_matrix
+from replication.protocols.seeds import repetition_seed
+from sliced_wasserstein import (
+    center_gram,
+    gaussian_kernel,
+    median_squared_distance,
+    polynomial_kernel,
+)
 
-__all__ = ["cumulative_percent_variance", "variance_table"]
+__all__ = ["cumulative_percent_variance", "variance_rows"]
+
+Array = npt.NDArray[np.float64]
+
+#: The two curves of Figure 3 and the Gram matrices they come from.
+_PARAMETER_FREE = {"pca": "density_gram", "sw_kpca": "sw_gram"}
 
 
-def cumulative_percent_variance(gram: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def cumulative_percent_variance(gram: Array) -> Array:
     """Percent of the total variance that the first k principal components capture.
 
     Parameters
@@ -48,34 +60,83 @@ def cumulative_percent_variance(gram: npt.NDArray[np.float64]) -> npt.NDArray[np
     return 100.0 * cumulative / cumulative[-1]
 
 
-def variance_table(
-    densities: npt.NDArray[np.float32],
-    embedding: npt.NDArray[np.float32],
+def variance_rows(
+    matrices: Mapping[str, Array],
     *,
+    components: Sequence[int],
+    gammas: Sequence[float],
+    degrees: Sequence[int],
+    subsamples: int,
+    share: float,
+    seed: int,
     experiment: str,
-    dataset: str,
-    origin: str,
-) -> pd.DataFrame:
-    """CPV of PCA on the densities and of sliced-Wasserstein kernel PCA, as tidy rows.
+) -> list[dict[str, Any]]:
+    r"""Compute CPV of all kernels, and its spread over subsets of the images.
 
     Parameters
     ----------
-    densities : ndarray of shape (n, height, width)
-    embedding : ndarray of shape (n, n_angles * n_quantiles)
-        Their sliced-Wasserstein embedding.
-    experiment, dataset, origin : str
-        Constant columns of the table.
+    matrices : mapping of str to ndarray of shape (n, n)
+        ``density_gram``, ``density_distance``, ``sw_gram``, ``sw_distance``.
+    components : sequence of int
+        Numbers of components at which subsets are scored.
+    gammas : sequence of float
+        Gaussian kernels: gamma times the median squared distance.
+    degrees : sequence of int
+        Polynomial kernels :math:`\langle\cdot,\cdot\rangle^d` above 1.
+    subsamples : int
+        Number of subsets.
+    share : float
+        Share of the images in a subset. Subsets are drawn without replacement: duplicates, which a
+        bootstrap draws, lower the rank and so inflate the CPV.
+    seed : int
+    experiment : str
 
     Returns
     -------
-    pandas.DataFrame
-        Columns as in :data:`replication.protocols.metrics.METRIC_COLUMNS`; ``item`` is the
-        number of components.
+    list of dict
+        Rows for :func:`replication.protocols.metrics.metric_table` with the number of components
+        as ``item``: ``cumulative_percent_variance``, and ``subsampled_cpv`` with the subset as
+        ``repeat``. The kernels of the sensitivity panel carry their parameter as ``variant``.
     """
-    points = {"pca": densities.reshape(len(densities), -1), "sw_kpca": embedding}
     rows = [
-        {"method": method, "item": k, "metric": "cumulative_percent_variance", "value": value}
-        for method, vectors in points.items()
-        for k, value in enumerate(cumulative_percent_variance(gram_matrix(vectors)), start=1)
+        {**names, "item": k, "metric": "cumulative_percent_variance", "value": value}
+        for names, gram in _kernels(matrices, gammas, degrees)
+        for k, value in enumerate(cumulative_percent_variance(gram), start=1)
     ]
-    return metric_table(rows, experiment=experiment, dataset=dataset, origin=origin)
+    n = len(matrices["sw_gram"])
+    for draw in range(subsamples):
+        state = repetition_seed(seed, f"{experiment}/variance", draw)
+        subset = np.random.default_rng(state).choice(n, size=round(share * n), replace=False)
+        for method, name in _PARAMETER_FREE.items():
+            cpv = cumulative_percent_variance(matrices[name][np.ix_(subset, subset)])
+            rows += [
+                {
+                    "method": method,
+                    "item": k,
+                    "repeat": draw,
+                    "seed": state,
+                    "metric": "subsampled_cpv",
+                    "value": cpv[k - 1],
+                }
+                for k in components
+                if k <= len(cpv)
+            ]
+    return rows
+
+
+def _kernels(
+    matrices: Mapping[str, Array], gammas: Sequence[float], degrees: Sequence[int]
+) -> Iterator[tuple[dict[str, str], Array]]:
+    """Yield method, variant and Gram matrix of every kernel."""
+    for method, name in _PARAMETER_FREE.items():
+        yield {"method": method}, matrices[name]
+    for gamma in gammas:
+        for method, name in {"rbf": "density_distance", "sw_gaussian": "sw_distance"}.items():
+            distance = matrices[name]
+            kernel = gaussian_kernel(distance, gamma / median_squared_distance(distance))
+            yield {"method": method, "variant": f"gamma={gamma:g}"}, kernel
+    for degree in degrees:
+        for method, name in {"polynomial": "density_gram", "sw_polynomial": "sw_gram"}.items():
+            gram = matrices[name]
+            kernel = polynomial_kernel(gram / np.diagonal(gram).mean(), degree)
+            yield {"method": method, "variant": f"degree={degree}"}, kernel

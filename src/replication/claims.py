@@ -1,0 +1,273 @@
+"""Every claim of the papers with our value, its interval and a verdict that nobody typed in.
+
+A claim (``resources/claims.yaml``) names a rule and the scores that it needs. A rule turns scores
+into comparisons, each with an interval of its own that fits how the scores arose; the verdict
+follows from the comparisons:
+
+==========================  ======================================================================
+``reproduced``              every comparison holds: its interval lies on the claimed side
+``mixed``                   some comparisons hold, others do not
+``not reproduced``          none holds
+``synthetic data only``     the claim is about data, and these are synthetic: no verdict
+==========================  ======================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from replication.statistics import Interval, corrected_resampled_t, percentile_interval
+
+__all__ = ["CLAIM_COLUMNS", "Claim", "ClaimError", "evaluate_claims", "read_claims"]
+
+CLAIM_COLUMNS = (
+    "id",
+    "paper",
+    "place",
+    "statement",
+    "kind",
+    "experiment",
+    "dataset",
+    "origin",
+    "printed",
+    "value",
+    "low",
+    "high",
+    "verdict",
+    "reason",
+)
+
+
+class ClaimError(ValueError):
+    """A claim is malformed, or the scores that its rule needs are missing."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a paper and the rule that decides it (the keys of ``claims.yaml``)."""
+
+    id: str
+    paper: str
+    place: str
+    statement: str
+    kind: str
+    experiments: tuple[str, ...]
+    printed: str
+    rule: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One statement of a claim in numbers."""
+
+    name: str
+    interval: Interval
+    holds: bool
+
+    def __str__(self) -> str:
+        value, low, high = self.interval
+        sign = "holds" if self.holds else "does not hold"
+        limits = "" if low == high == value else f" [{low:.3g}, {high:.3g}]"
+        return f"{self.name}: {value:.3g}{limits} {sign}"
+
+
+def read_claims(path: str | Path) -> list[Claim]:
+    """Read and check the list of claims.
+
+    Parameters
+    ----------
+    path : path-like
+        A YAML list of mappings with the fields of :class:`Claim`.
+
+    Returns
+    -------
+    list of Claim
+
+    Raises
+    ------
+    ClaimError
+        If a claim has missing or unknown keys, an unknown rule or kind, or a repeated id.
+    """
+    claims = []
+    for number, entry in enumerate(yaml.safe_load(Path(path).read_text(encoding="utf-8"))):
+        name = entry.get("id", f"entry {number}")
+        fields = set(Claim.__dataclass_fields__)
+        if set(entry) != fields:
+            raise ClaimError(
+                f"{path}: {name}: missing keys {sorted(fields - set(entry))}, "
+                f"unknown keys {sorted(set(entry) - fields)}"
+            )
+        claim = Claim(**{**entry, "experiments": tuple(entry["experiments"])})
+        if claim.kind not in {"identity", "empirical"}:
+            raise ClaimError(f"{path}: {name}: kind {claim.kind!r}; allowed: empirical, identity")
+        if claim.rule.get("name") not in _RULES:
+            raise ClaimError(
+                f"{path}: {name}: rule {claim.rule.get('name')!r}; allowed: {', '.join(_RULES)}"
+            )
+        claims.append(claim)
+    identifiers = [claim.id for claim in claims]
+    repeated = sorted({i for i in identifiers if identifiers.count(i) > 1})
+    if repeated:
+        raise ClaimError(f"{path}: repeated ids {repeated}")
+    return claims
+
+
+def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFrame:
+    """Decide every claim on every experiment that it speaks of and that has scores.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+    metrics : pandas.DataFrame
+        All scores of a run, columns as in :data:`replication.io.METRIC_COLUMNS`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns :data:`CLAIM_COLUMNS`, a row a claim and experiment.
+
+    Raises
+    ------
+    ClaimError
+        If the experiment ran but the scores that a rule needs are missing.
+    """
+    rows = []
+    for claim in claims:
+        for experiment in claim.experiments:
+            scores = metrics[metrics["experiment"] == experiment]
+            if not scores.empty:
+                rows.append(_decide(claim, experiment, scores))
+    return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
+
+
+def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, Any]:
+    """Apply a claim's rule to the scores of one experiment."""
+    rule = dict(claim.rule)
+    try:
+        comparisons = _RULES[rule.pop("name")](scores, **rule)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ClaimError(
+            f"{claim.id}: rule cannot be computed for {experiment}: {error}"
+        ) from error
+    origins = scores["origin"].unique()
+    if len(origins) != 1:
+        raise ClaimError(f"{claim.id}: scores of {experiment} mix origins {sorted(origins)}")
+    # The comparison that is farthest from holding speaks for the claim.
+    weakest = min(comparisons, key=lambda comparison: (comparison.holds, comparison.interval.low))
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "place": claim.place,
+        "statement": claim.statement,
+        "kind": claim.kind,
+        "experiment": experiment,
+        "dataset": scores["dataset"].iloc[0],
+        "origin": origins[0],
+        "printed": claim.printed,
+        "value": weakest.interval.value,
+        "low": weakest.interval.low,
+        "high": weakest.interval.high,
+        "verdict": _verdict(claim.kind, origins[0], comparisons),
+        "reason": "; ".join(map(str, comparisons)),
+    }
+
+
+def _verdict(kind: str, origin: str, comparisons: list[Comparison]) -> str:
+    if kind == "empirical" and origin == "synthetic":
+        return "synthetic data only"
+    holds = [comparison.holds for comparison in comparisons]
+    if all(holds):
+        return "reproduced"
+    return "mixed" if any(holds) else "not reproduced"
+
+
+def _select(scores: pd.DataFrame, metric: str, method: str | None = None) -> pd.DataFrame:
+    """Return the rows of a metric (and method) of the main variant, or say that there are none."""
+    chosen = scores[(scores["metric"] == metric) & (scores["variant"] == "")]
+    if method is not None:
+        chosen = chosen[chosen["method"] == method]
+    if chosen.empty:
+        raise LookupError(f"no scores {metric!r}" + (f" of {method!r}" if method else ""))
+    return chosen
+
+
+def _paired(scores: pd.DataFrame, metric: str, keys: list[str], a: str, b: str) -> pd.Series:
+    """Differences a - b of scores that agree in ``keys``."""
+    sides = [_select(scores, metric, method).set_index(keys)["value"] for method in (a, b)]
+    difference = (sides[0] - sides[1]).dropna()
+    if difference.empty:
+        raise LookupError(f"no {metric!r} that {a!r} and {b!r} share")
+    return difference
+
+
+def _cv_difference(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
+    """Accuracy over repeated cross-validation: the corrected resampled t interval."""
+    comparisons = []
+    for a, b in pairs:
+        difference = _paired(scores, "accuracy", ["repeat", "fold"], a, b)
+        n_folds = difference.index.get_level_values("fold").nunique()
+        interval = corrected_resampled_t(difference, test_share=1 / n_folds)
+        comparisons.append(Comparison(f"accuracy {a} - {b}", interval, interval.low > 0))
+    return comparisons
+
+
+def _subsampled_difference(
+    scores: pd.DataFrame, metric: str, pairs: list[list[str]], items: list[int]
+) -> list[Comparison]:
+    """Scores of subsets drawn without replacement: the percentiles of paired differences."""
+    comparisons = []
+    for a, b in pairs:
+        difference = _paired(scores, metric, ["item", "repeat"], a, b)
+        for item in items:
+            # Scores of textures have items of other kinds too, hence read back as text.
+            draws = difference[difference.index.get_level_values("item").astype(float) == item]
+            interval = percentile_interval(float(draws.mean()), draws)
+            name = f"{metric} of {item} components, {a} - {b}"
+            comparisons.append(Comparison(name, interval, interval.low > 0))
+    return comparisons
+
+
+def _percentile_difference(
+    key: str, scores: pd.DataFrame, metric: str, pairs: list[list[str]]
+) -> list[Comparison]:
+    """Scores that vary over ``key``: mean paired difference and its percentiles."""
+    comparisons = []
+    for a, b in pairs:
+        draws = _paired(scores, metric, [key], a, b)
+        interval = percentile_interval(float(draws.mean()), draws)
+        comparisons.append(Comparison(f"{metric} {a} - {b}", interval, interval.low > 0))
+    return comparisons
+
+
+def _bound(
+    scores: pd.DataFrame,
+    metric: str,
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> list[Comparison]:
+    """Worst value of an identity's error against its tolerance."""
+    if (at_most is None) == (at_least is None):
+        raise ValueError("exactly one of at_most and at_least is needed")
+    values = _select(scores, metric)["value"]
+    worst = float(values.max() if at_least is None else values.min())
+    holds = worst <= at_most if at_most is not None else worst >= at_least  # type: ignore[operator]
+    limit = f"at most {at_most:g}" if at_most is not None else f"at least {at_least:g}"
+    return [Comparison(f"{metric} ({limit})", Interval(worst, worst, worst), bool(holds))]
+
+
+_RULES: Mapping[str, Callable[..., list[Comparison]]] = {
+    "bound": _bound,
+    "cv_difference": _cv_difference,
+    # Resampled images with fixed cluster labels (the item is the draw).
+    "resampled_difference": partial(_percentile_difference, "item"),
+    # Random starts of k-means.
+    "run_difference": partial(_percentile_difference, "repeat"),
+    "subsampled_difference": _subsampled_difference,
+}

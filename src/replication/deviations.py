@@ -1,0 +1,157 @@
+"""The list of what the papers leave open: our value, its source, the measured effect of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+__all__ = ["DEVIATION_COLUMNS", "list_deviations"]
+
+DEVIATION_COLUMNS = ("experiment", "setting", "paper", "ours", "source", "effect", "origin")
+
+
+def list_deviations(
+    settings: str | Path, config: Mapping[str, Any], metrics: pd.DataFrame
+) -> pd.DataFrame:
+    """Assemble the table of deviations of a run.
+
+    Parameters
+    ----------
+    settings : path-like
+        ``resources/deviations.yaml``.
+    config : mapping
+        Configuration of the run; our values are read from it.
+    metrics : pandas.DataFrame
+        All scores of the run; effects are computed from them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns :data:`DEVIATION_COLUMNS`.
+
+    Raises
+    ------
+    ValueError
+        If a setting names a configuration key, an effect or a score that does not exist.
+    """
+    rows = []
+    for entry in yaml.safe_load(Path(settings).read_text(encoding="utf-8")):
+        scores = metrics[metrics["experiment"] == entry["experiment"]]
+        if scores.empty:
+            continue
+        try:
+            effect = "; ".join(
+                text
+                for name, argument in entry.get("effect", {}).items()
+                for text in _EFFECTS[name](scores, argument)
+            )
+            ours = _lookup(config["experiments"][entry["experiment"]], entry.get("config"))
+        except LookupError as error:
+            raise ValueError(f"{settings}: {entry['setting']!r}: not found: {error}") from error
+        rows.append(
+            {
+                **{key: entry[key] for key in ("experiment", "setting", "paper", "source")},
+                "ours": ours,
+                "effect": effect or "not varied",
+                "origin": scores["origin"].iloc[0],
+            }
+        )
+    return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS))
+
+
+def _lookup(config: Mapping[str, Any], path: str | None) -> str:
+    """Value at a dotted path of an experiment's configuration, as text."""
+    if path is None:
+        return "see source"
+    value: Any = config
+    for key in path.split("."):
+        value = value[key]
+    return str(value)
+
+
+def _accuracy(scores: pd.DataFrame, variant: str, method: str) -> pd.Series:
+    """Accuracies of a kernel under a variant, by repetition and fold."""
+    rows = scores[
+        (scores["metric"] == "accuracy")
+        & (scores["variant"] == variant)
+        & (scores["method"] == method)
+    ]
+    if rows.empty:
+        raise LookupError(f"accuracy of {method!r}, variant {variant!r}")
+    return rows.set_index(["repeat", "fold"])["value"]
+
+
+def _variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
+    """Change of every kernel's accuracy against the main settings, on the same splits."""
+    texts = []
+    for variant in variants:
+        methods = dict.fromkeys(scores.loc[scores["variant"] == variant, "method"])
+        if not methods:
+            raise LookupError(f"variant {variant!r}")
+        changes = []
+        for method in methods:
+            change = (_accuracy(scores, variant, method) - _accuracy(scores, "", method)).mean()
+            changes.append(f"{method} {100 * change:+.1f}")
+        texts.append(f"{variant}: accuracy {', '.join(changes)} points")
+    return texts
+
+
+def _methods(scores: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
+    """Difference of two kernels' accuracies on the same splits."""
+    return [
+        f"accuracy {a} - {b}: "
+        f"{100 * (_accuracy(scores, '', a) - _accuracy(scores, '', b)).mean():+.1f} points"
+        for a, b in pairs
+    ]
+
+
+def _schemes(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
+    """Accuracy of the multi-class schemes."""
+    schemes = ("one_vs_one", "one_vs_rest", "pairwise_coupling")
+    return [
+        f"{method}: "
+        + ", ".join(
+            f"{scheme} {100 * _accuracy(scores, scheme, method).mean():.1f} %" for scheme in schemes
+        )
+        for method in methods
+    ]
+
+
+def _sweep(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
+    """V-measure over gamma."""
+    texts = []
+    for method in methods:
+        rows = scores[
+            (scores["variant"] == "gamma sweep")
+            & (scores["metric"] == "v_measure")
+            & (scores["method"] == method)
+        ]
+        if rows.empty:
+            raise LookupError(f"gamma sweep of {method!r}")
+        means = rows.groupby(rows["item"].astype(float))["value"].mean()
+        values = ", ".join(f"{value:.3f} at {gamma:g}" for gamma, value in means.items())
+        texts.append(f"V-measure of {method}: {values}")
+    return texts
+
+
+def _edges(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
+    """Share of parameter choices on an end of their grid."""
+    rows = scores[(scores["metric"] == "on_edge") & (scores["variant"] == "")]
+    shares = rows.groupby("method")["value"].mean()
+    return [
+        "choices on an edge of a grid: "
+        + ", ".join(f"{method} {100 * shares[method]:.0f} %" for method in methods)
+    ]
+
+
+_EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
+    "edges": _edges,
+    "methods": _methods,
+    "schemes": _schemes,
+    "sweep": _sweep,
+    "variants": _variants,
+}

@@ -1,0 +1,131 @@
+r"""The matrices of inner products and squared distances on which all kernels of a data set rest.
+
+======================== =====================================================================
+name                     entries
+======================== =====================================================================
+``density_gram``         :math:`\langle I_i, I_j\rangle`
+``density_distance``     :math:`\lVert I_i - I_j\rVert^2`
+``sw_gram``              :math:`\langle\phi_\sigma(I_i), \phi_\sigma(I_j)\rangle`
+``sw_distance``          :math:`SW^2(I_i, I_j)`
+``sw_mean_distance``     the part of :math:`SW^2` that a translation explains
+``sw_centred_distance``  the rest, i.e. :math:`SW^2` of the densities moved to a common mean
+``hellinger_distance``   :math:`\lVert\sqrt{I_i} - \sqrt{I_j}\rVert^2`
+``chi_squared_distance`` :math:`\sum (I_i - I_j)^2 / (I_i + I_j)`
+``sw_gram_train``        ``sw_gram`` with the mean of the training densities as template
+======================== =====================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics.pairwise import additive_chi2_kernel
+
+from sliced_wasserstein import (
+    SlicedWassersteinEmbedding,
+    change_template,
+    gram_matrix,
+    squared_distances,
+)
+
+__all__ = ["TrainTemplate", "compare_densities", "compare_embeddings"]
+
+Array = npt.NDArray[np.float64]
+
+
+def compare_densities(densities: npt.NDArray[np.float32], beyond_paper: bool) -> dict[str, Array]:
+    """Compute the matrices that need no transport.
+
+    Parameters
+    ----------
+    densities : ndarray of shape (n, height, width)
+    beyond_paper : bool
+        Whether to compute the distances that the paper does not compare with.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n, n)
+        ``density_gram``, ``density_distance``, and beyond the paper ``hellinger_distance`` and
+        ``chi_squared_distance``.
+    """
+    rows = densities.reshape(len(densities), -1)
+    matrices = {"density_gram": gram_matrix(rows), "density_distance": squared_distances(rows)}
+    if beyond_paper:
+        matrices["hellinger_distance"] = squared_distances(np.sqrt(rows))
+        matrices["chi_squared_distance"] = -additive_chi2_kernel(rows.astype(np.float64))
+    return matrices
+
+
+def compare_embeddings(embedding: npt.NDArray[np.float32], n_angles: int) -> dict[str, Array]:
+    r"""Compute the sliced-Wasserstein matrices from embedded densities.
+
+    A translation by v adds :math:`v\cdot\theta` to a whole quantile function. So the mean over u of
+    each slice's quantile function is the translation part, and the rest is orthogonal to it:
+
+    .. math:: SW^2(I_i, I_j) = \tfrac12 \lVert m_i - m_j \rVert^2
+              + SW^2(\tilde I_i, \tilde I_j).
+
+    Parameters
+    ----------
+    embedding : ndarray of shape (n, n_angles * n_quantiles)
+        Columns are weighted by the square root of the bin widths, the same at each angle.
+    n_angles : int
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n, n)
+        ``sw_gram``, ``sw_distance``, ``sw_mean_distance``, ``sw_centred_distance``.
+    """
+    slices = embedding.reshape(len(embedding), n_angles, -1).astype(np.float64)
+    n_quantiles = slices.shape[2]
+    # sqrt(width of bin j), the direction that a constant shift of a quantile function takes
+    constant = np.sqrt(np.diff((1 - np.cos(np.pi * np.arange(n_quantiles + 1) / n_quantiles)) / 2))
+    shifts = slices @ constant
+    distance = squared_distances(embedding)
+    mean_distance = squared_distances(shifts)
+    return {
+        "sw_gram": gram_matrix(embedding),
+        "sw_distance": distance,
+        "sw_mean_distance": mean_distance,
+        "sw_centred_distance": np.maximum(distance - mean_distance, 0.0),
+    }
+
+
+class TrainTemplate:
+    """Matrices of a data set, one of them relative to the training rows' own template.
+
+    Parameters
+    ----------
+    matrices : mapping of str to ndarray of shape (n, n)
+        Matrices that do not depend on the training rows.
+    densities : ndarray of shape (n, height, width)
+    embedding : ndarray of shape (n, n_features)
+        Of the densities, relative to the template of all of them.
+    settings : mapping
+        Parameters of :class:`sliced_wasserstein.SlicedWassersteinEmbedding`.
+    """
+
+    def __init__(
+        self,
+        matrices: Mapping[str, Array],
+        densities: npt.NDArray[np.float32],
+        embedding: npt.NDArray[np.float32],
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._matrices = matrices
+        self._densities = densities
+        self._embedding = embedding
+        self._transformer = SlicedWassersteinEmbedding(**settings).fit(densities)
+
+    def __call__(self, name: str, train: npt.NDArray[np.intp]) -> Array:
+        """Return the matrix of a name; ``train`` are the rows that may be learnt from."""
+        if name != "sw_gram_train":
+            return self._matrices[name]
+        mean = self._densities[train].mean(axis=0, dtype=np.float64)
+        shift = self._transformer.transform(mean[np.newaxis])[0].astype(np.float64)
+        return change_template(
+            self._matrices["sw_gram"], self._embedding @ shift, float(shift @ shift)
+        )

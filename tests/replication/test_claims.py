@@ -1,0 +1,176 @@
+"""Verdicts follow from scores and nothing else; what cannot be computed is an error."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from replication.claims import CLAIM_COLUMNS, Claim, ClaimError, evaluate_claims, read_claims
+from replication.protocols.metrics import metric_table
+
+
+def claim(rule, kind="empirical", **fields):
+    return Claim(
+        **{
+            "id": "c",
+            "paper": "cvpr2016",
+            "place": "Figure 4",
+            "statement": "a beats b",
+            "kind": kind,
+            "experiments": ("textures",),
+            "printed": "figure only",
+            "rule": rule,
+            **fields,
+        }
+    )
+
+
+def scores(rows, origin="real"):
+    return metric_table(rows, experiment="textures", dataset="uiuc_texture", origin=origin)
+
+
+def accuracies(**means):
+    rng = np.random.default_rng(0)
+    splits = rng.normal(scale=0.02, size=(10, 5))
+    return [
+        {
+            "method": method,
+            "metric": "accuracy",
+            "repeat": repeat,
+            "fold": fold,
+            # Splits are harder or easier for all methods alike, which pairing takes out.
+            "value": mean + splits[repeat, fold] + rng.normal(scale=0.002),
+        }
+        for method, mean in means.items()
+        for repeat in range(10)
+        for fold in range(5)
+    ]
+
+
+CV = {"name": "cv_difference", "pairs": [["a", "b"]]}
+
+
+@pytest.mark.parametrize(
+    ("means", "verdict"),
+    [
+        ({"a": 0.8, "b": 0.7}, "reproduced"),
+        ({"a": 0.7, "b": 0.8}, "not reproduced"),
+        ({"a": 0.8, "b": 0.8}, "not reproduced"),
+    ],
+)
+def test_verdict_follows_the_interval(means, verdict):
+    table = evaluate_claims([claim(CV)], scores(accuracies(**means)))
+    assert tuple(table.columns) == CLAIM_COLUMNS
+    row = table.iloc[0]
+    assert row["verdict"] == verdict
+    assert row["low"] < means["a"] - means["b"] < row["high"]
+    assert f"accuracy a - b: {row['value']:.3g}" in row["reason"]
+
+
+def test_some_of_several_comparisons_is_mixed():
+    rule = {"name": "cv_difference", "pairs": [["a", "b"], ["a", "c"]]}
+    row = evaluate_claims([claim(rule)], scores(accuracies(a=0.8, b=0.7, c=0.9))).iloc[0]
+    assert row["verdict"] == "mixed"
+    assert row["value"] < 0, "the weakest comparison speaks for the claim"
+
+
+def test_synthetic_data_give_no_verdict_on_data():
+    row = evaluate_claims([claim(CV)], scores(accuracies(a=0.8, b=0.7), "synthetic")).iloc[0]
+    assert row["verdict"] == "synthetic data only"
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(1e-12, "reproduced"), (1e-3, "not reproduced")])
+def test_identities_are_decided_on_any_data(value, verdict):
+    rule = {"name": "bound", "metric": "error", "at_most": 1e-10}
+    rows = [{"method": "m", "metric": "error", "value": v} for v in (0.0, value)]
+    table = evaluate_claims([claim(rule, kind="identity")], scores(rows, "synthetic"))
+    assert table.iloc[0]["verdict"] == verdict
+    assert table.iloc[0]["value"] == value, "the worst value decides"
+
+
+def test_lower_bound():
+    rule = {"name": "bound", "metric": "eigenvalue", "at_least": -1e-10}
+    rows = [{"method": "m", "metric": "eigenvalue", "value": v} for v in (-1e-3, 1.0)]
+    table = evaluate_claims([claim(rule, kind="identity")], scores(rows))
+    assert table.iloc[0]["verdict"] == "not reproduced"
+
+
+def test_subsets_must_agree_at_every_number_of_components():
+    rule = {
+        "name": "subsampled_difference",
+        "metric": "cpv",
+        "pairs": [["a", "b"]],
+        "items": [1, 10],
+    }
+    rows = [
+        {"method": method, "metric": "cpv", "item": item, "repeat": draw, "value": value + draw}
+        for draw in range(20)
+        for method, item, value in [("a", 1, 3), ("b", 1, 1), ("a", 10, 5), ("b", 10, 5)]
+    ]
+    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    assert row["verdict"] == "mixed"
+    assert "cpv of 1 components, a - b: 2 holds" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"name": "cv_difference", "pairs": [["a", "absent"]]},
+        {"name": "bound", "metric": "absent", "at_most": 1},
+        {"name": "bound", "metric": "accuracy"},
+        {"name": "run_difference", "metric": "accuracy"},
+    ],
+)
+def test_a_rule_that_cannot_be_computed_is_an_error(rule):
+    with pytest.raises(ClaimError, match="c: rule cannot be computed for textures"):
+        evaluate_claims([claim(rule)], scores(accuracies(a=0.8, b=0.7)))
+
+
+def test_variants_never_enter_a_claim():
+    rows = accuracies(a=0.8, b=0.7)
+    rows += [{**row, "variant": "levels_32", "value": 0.0} for row in rows if row["method"] == "a"]
+    row = evaluate_claims([claim(CV)], scores(rows)).iloc[0]
+    assert row["value"] == pytest.approx(0.1, abs=0.01)
+
+
+def test_mixed_origins_are_an_error():
+    table = pd.concat([scores(accuracies(a=0.8), "real"), scores(accuracies(b=0.7), "synthetic")])
+    with pytest.raises(ClaimError, match="mix origins"):
+        evaluate_claims([claim(CV)], table)
+
+
+def test_experiments_that_did_not_run_have_no_row():
+    other = claim(CV, experiments=("faces",))
+    assert evaluate_claims([other], scores(accuracies(a=0.8, b=0.7))).empty
+
+
+def test_shipped_claims_are_well_formed(repository):
+    claims = read_claims(repository / "resources/claims.yaml")
+    assert len(claims) >= 14
+    text = (repository / "resources/claims.yaml").read_text()
+    assert "verdict:" not in text
+    assert "reproduced" not in text.replace("may be reproduced on any data", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "reproduced"}, r"unknown keys \['verdict'\]"),
+        ({"rule": {"name": "guess"}}, "rule 'guess'; allowed: bound, "),
+        ({"kind": "opinion"}, "kind 'opinion'; allowed: empirical, identity"),
+    ],
+)
+def test_malformed_claims_are_named(tmp_path, change, message):
+    entry = {**claim(CV).__dict__, "experiments": ["textures"], **change}
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump([entry]))
+    with pytest.raises(ClaimError, match=message):
+        read_claims(path)
+
+
+def test_repeated_ids_are_named(tmp_path):
+    entry = {**claim(CV).__dict__, "experiments": ["textures"]}
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump([entry, entry]))
+    with pytest.raises(ClaimError, match=r"repeated ids \['c'\]"):
+        read_claims(path)

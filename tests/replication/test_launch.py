@@ -1,0 +1,114 @@
+"""One run at a time; a killed run's lock needs nobody's hands; a living run's lock stays."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SNAKEFILE = """
+rule all:
+    input: expand("out/{{i}}.txt", i=range(3))
+
+rule make:
+    output: "out/{{i}}.txt"
+    shell: "touch started/{{wildcards.i}}; {delay}; echo {{wildcards.i}} > {{output}}"
+"""
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "config.yaml").write_text("run: demo\n")
+    (tmp_path / "started").mkdir()
+    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(delay="true"))
+    return tmp_path
+
+
+def launch(folder, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "replication.launch", "--cores", "1", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process):
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.05)
+
+
+def test_runs_and_says_how_far_it_is(folder):
+    status, output = finish(launch(folder))
+    assert status == 0, output
+    assert "4 of 4 steps (100%) done" in output
+    assert "Results: results/demo/" in output
+    status, output = finish(launch(folder))
+    assert status == 0
+    assert "Nothing to be done" in output
+
+
+def test_plan_makes_nothing(folder):
+    status, output = finish(launch(folder, "--plan"))
+    assert status == 0, output
+    assert "make" in output
+    assert not (folder / "out").exists()
+
+
+def test_a_living_run_is_named_and_left_alone(folder):
+    (folder / "Snakefile").write_text(SNAKEFILE.format(delay="sleep 30"))
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        status, output = finish(launch(folder))
+        assert status == 1
+        assert f"another run is active in this folder, pid {first.pid}" in output
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate()
+
+
+def test_after_kill_9_the_same_command_goes_on(folder):
+    # The second job sleeps for as long as the file is absent.
+    delay = "test -e out/0.txt -o -e out/1.txt -o -e out/2.txt || exit 0; test -e awake || sleep 30"
+    (folder / "Snakefile").write_text(SNAKEFILE.format(delay=f"({delay})"))
+    first = launch(folder)
+    wait_for(lambda: len(list((folder / "started").iterdir())) == 2)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    (finished,) = (folder / "out").iterdir()
+    written = finished.stat().st_mtime_ns
+    assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
+    (folder / "awake").touch()
+    status, output = finish(launch(folder))
+    assert status == 0, output
+    assert "its lock is removed" in output
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.txt", "1.txt", "2.txt"]
+    assert finished.stat().st_mtime_ns == written, "finished work is not done again"
+
+
+def test_a_lock_of_somebody_else_stays(folder):
+    assert finish(launch(folder))[0] == 0
+    record = json.loads((folder / ".snakemake/launcher.json").read_text())
+    assert record["state"] == "ended"
+    (folder / "out/1.txt").unlink()
+    # As a Snakemake that was started by hand leaves it.
+    (folder / ".snakemake/locks").mkdir(exist_ok=True)
+    (folder / ".snakemake/locks/0.output.lock").write_text("out/1.txt\n")
+    status, output = finish(launch(folder))
+    assert status != 0
+    assert "LockException" in output or "locked" in output

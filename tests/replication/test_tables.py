@@ -1,0 +1,105 @@
+"""Tables and deviations are computed from scores; what they name must exist."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from replication.deviations import DEVIATION_COLUMNS, list_deviations
+from replication.protocols.metrics import metric_table
+from replication.tables import tabulate_accuracy, tabulate_clustering, write_tables
+
+
+@pytest.fixture
+def scores():
+    rows = []
+    for variant, shift in (("", 0.0), ("levels_32", -0.1)):
+        for method, mean in (("linear", 0.6), ("sw_gaussian", 0.8)):
+            for repeat in range(2):
+                for fold in range(5):
+                    names = {"method": method, "variant": variant, "repeat": repeat, "fold": fold}
+                    value = mean + shift + 0.02 * repeat + 0.01 * (fold - 2)
+                    rows.append({**names, "metric": "accuracy", "value": value})
+                    rows.append({**names, "metric": "on_edge", "value": float(fold == 0)})
+    return metric_table(rows, experiment="textures", dataset="uiuc_texture", origin="real")
+
+
+def test_accuracy_table_by_hand(scores):
+    table = tabulate_accuracy(scores)
+    assert table["kernel"].tolist() == ["sw_gaussian", "linear"]
+    best = table.iloc[0]
+    assert best["accuracy (%)"] == pytest.approx(81.0)
+    assert best["s.d. over repetitions"] == pytest.approx(np.std([80, 82], ddof=1))
+    assert best["choices on a grid edge (%)"] == pytest.approx(20.0)
+    assert best["paper"] == "figure only"
+
+
+def test_clustering_table_by_hand():
+    metrics = [
+        "inertia",
+        "relative_inertia",
+        "inertia_in_phi",
+        "v_measure",
+        "adjusted_mutual_information",
+        "iterations",
+    ]
+    rows = [
+        {"method": "kmeans", "repeat": repeat, "metric": metric, "value": float(repeat)}
+        for metric in metrics
+        for repeat in (1, 3)
+    ]
+    table = tabulate_clustering(
+        metric_table(rows, experiment="textures", dataset="uiuc_texture", origin="synthetic")
+    )
+    assert table.loc[0, "v measure"] == 2.0
+    assert table.loc[0, "v measure s.d."] == pytest.approx(np.sqrt(2))
+    assert table.loc[0, "origin"] == "synthetic"
+
+
+def test_every_format_holds_every_row(scores, tmp_path):
+    paths = [tmp_path / f"t.{suffix}" for suffix in ("csv", "md", "tex")]
+    write_tables(paths, tabulate_accuracy(scores))
+    for path in paths:
+        text = path.read_text()
+        assert "81" in text
+        assert text.count("sw_gaussian") + text.count(r"sw\_gaussian") == 1
+    expected = tabulate_accuracy(scores)
+    pd.testing.assert_frame_equal(pd.read_csv(paths[0]), expected, check_dtype=False)
+
+
+def deviations(tmp_path, scores, **entry):
+    path = tmp_path / "deviations.yaml"
+    base = {"setting": "Levels", "experiment": "textures", "paper": "not stated", "source": "ours"}
+    path.write_text(yaml.safe_dump([{**base, **entry}]))
+    config = {"experiments": {"textures": {"cooccurrence": {"levels": 64}}}}
+    return list_deviations(path, config, scores)
+
+
+def test_our_value_and_the_effect_are_computed(tmp_path, scores):
+    table = deviations(
+        tmp_path, scores, config="cooccurrence.levels", effect={"variants": ["levels_32"]}
+    )
+    assert tuple(table.columns) == DEVIATION_COLUMNS
+    assert table.loc[0, "ours"] == "64"
+    assert table.loc[0, "effect"] == ("levels_32: accuracy linear -10.0, sw_gaussian -10.0 points")
+
+
+def test_difference_of_methods_and_edges(tmp_path, scores):
+    effect = {"methods": [["sw_gaussian", "linear"]], "edges": ["linear"]}
+    table = deviations(tmp_path, scores, effect=effect)
+    assert "accuracy sw_gaussian - linear: +20.0 points" in table.loc[0, "effect"]
+    assert "linear 20 %" in table.loc[0, "effect"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"config": "cooccurrence.level"},
+        {"effect": {"variants": ["levels_16"]}},
+        {"effect": {"methods": [["sw_gaussian", "absent"]]}},
+        {"effect": {"guess": []}},
+    ],
+)
+def test_what_does_not_exist_is_named(tmp_path, scores, entry):
+    with pytest.raises(ValueError, match="'Levels': not found"):
+        deviations(tmp_path, scores, **entry)

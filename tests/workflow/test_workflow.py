@@ -1,0 +1,169 @@
+"""The promises: nothing twice, partial re-runs, the same bytes on one core and on two."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+PARTS = ("Snakefile", "config.yaml", "workflow", "src", "resources", "envs", "profiles")
+TINY = {
+    "run": "tiny",
+    "datasets": {"uiuc_texture": {"embedded": {"images_per_class": 2, "width": 64, "height": 64}}},
+    "experiments": {"textures": {"samples": {"n_angles": 20}, "variance": {"subsamples": 5}}},
+}
+TARGETS = [f"results/tiny/figures/cvpr2016_fig{n}.svg" for n in (1, 3)]
+ALL_RULES = {
+    "prepare_dataset",
+    "compute_cooccurrence",
+    "embed_densities",
+    "compute_matrices",
+    "select_samples",
+    "compute_variance",
+    "plot_cvpr2016_fig1",
+    "plot_cvpr2016_fig3",
+}
+
+
+def checkout(repository: Path, folder: Path) -> Path:
+    ignore = shutil.ignore_patterns("__pycache__")
+    for part in (*PARTS, "requirements.lock"):
+        source = repository / part
+        if source.is_dir():
+            shutil.copytree(source, folder / part, ignore=ignore)
+        else:
+            shutil.copy(source, folder / part)
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    return folder
+
+
+def snakemake(folder, *arguments, cores=2):
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            *(arguments if arguments and not arguments[0].startswith("-") else TARGETS),
+            "--cores",
+            str(cores),
+            "--configfile",
+            "tiny.yaml",
+            *[a for a in arguments if a.startswith("-") or "=" in a],
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        # The copy's own packages, as for a user who runs from a checkout.
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+    )
+
+
+def planned(folder, *arguments):
+    done = snakemake(folder, "--dry-run", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return set(re.findall(r"^(?:local)?rule (\w+):", done.stdout + done.stderr, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def project(repository, tmp_path_factory):
+    folder = checkout(repository, tmp_path_factory.mktemp("project"))
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_everything_is_planned_for_an_empty_folder(repository, tmp_path):
+    assert planned(checkout(repository, tmp_path)) == ALL_RULES
+
+
+def test_a_second_run_does_nothing(project):
+    assert "Nothing to be done" in snakemake(project).stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "rules"),
+    [
+        ("archives=elsewhere", set()),
+        (
+            "experiments={textures: {variance: {share: 0.7}}}",
+            {"compute_variance", "plot_cvpr2016_fig3"},
+        ),
+        (
+            "experiments={textures: {samples: {n_angles: 30}}}",
+            {"select_samples", "plot_cvpr2016_fig1"},
+        ),
+        (
+            "experiments={textures: {cooccurrence: {levels: 32}}}",
+            ALL_RULES - {"prepare_dataset"},
+        ),
+        ("seed=1", ALL_RULES),
+    ],
+)
+def test_a_changed_value_reruns_its_dependants_only(project, change, rules):
+    assert planned(project, "--config", change) == rules
+
+
+def test_a_deleted_figure_is_redrawn_alone(project):
+    figure = project / TARGETS[1]
+    before = figure.read_bytes()
+    figure.unlink()
+    assert planned(project) == {"plot_cvpr2016_fig3"}
+    assert snakemake(project).returncode == 0
+    assert figure.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "rules"),
+    [
+        ("replication/figures/style.py", {"plot_cvpr2016_fig1", "plot_cvpr2016_fig3"}),
+        ("replication/protocols/variance.py", {"compute_variance", "plot_cvpr2016_fig3"}),
+    ],
+)
+def test_edited_code_reruns_what_uses_it(project, source, rules):
+    path = project / "src" / source
+    text = path.read_text()
+    path.write_text(text + "\n_EDITED = True\n")
+    try:
+        assert planned(project) == rules
+    finally:
+        path.write_text(text)
+    assert planned(project) == set()
+
+
+def test_one_core_and_two_give_the_same_bytes(repository, project, tmp_path):
+    single = checkout(repository, tmp_path)
+    done = snakemake(single, cores=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    def hashes(folder):
+        results = folder / "results/tiny"
+        return {
+            path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for part in ("data", "features", "models", "metrics", "figdata", "figures")
+            for path in sorted((results / part).rglob("*"))
+            if path.is_file()
+        }
+
+    assert len(hashes(single)) > 8
+    assert hashes(single) == hashes(project)
+
+
+def test_a_wrong_key_ends_in_words(project):
+    done = snakemake(project, "--dry-run", "--config", "sead=1")
+    assert done.returncode != 0
+    assert "did you mean 'seed'?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_disabled_data_set_takes_no_part(project):
+    disabled = "datasets={uiuc_texture: {enabled: false}}"
+    done = snakemake(project, "all", "--dry-run", "--config", disabled)
+    assert done.returncode == 0, done.stderr
+    assert "prepare_dataset" not in done.stdout + done.stderr

@@ -1,0 +1,58 @@
+rule tabulate_cvpr2016_fig4:
+    input:
+        metrics=metric_files(part="svm"),
+        code=package_sources("replication.tables"),
+    output:
+        expand(results("tables/cvpr2016_fig4.{format}"), format=["csv", "md", "tex"]),
+    log:
+        results("logs/tabulate_cvpr2016_fig4.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/tabulate_cvpr2016_fig4.py"
+
+
+rule tabulate_cvpr2016_fig5:
+    input:
+        metrics=metric_files(part="kmeans"),
+        code=package_sources("replication.tables"),
+    output:
+        expand(results("tables/cvpr2016_fig5.{format}"), format=["csv", "md", "tex"]),
+    log:
+        results("logs/tabulate_cvpr2016_fig5.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/tabulate_cvpr2016_fig5.py"
+
+
+rule evaluate_claims:
+    input:
+        claims="resources/claims.yaml",
+        metrics=metric_files(),
+        code=package_sources("replication.claims", "replication.statistics"),
+    output:
+        claims=results("claims.csv"),
+    log:
+        results("logs/evaluate_claims.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/evaluate_claims.py"
+
+
+rule list_deviations:
+    input:
+        settings="resources/deviations.yaml",
+        metrics=metric_files(),
+        code=package_sources("replication.deviations"),
+    output:
+        deviations=results("deviations.csv"),
+    log:
+        results("logs/list_deviations.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        config={key: value for key, value in config.items() if key != "archives"},
+    script:
+        "../scripts/list_deviations.py"

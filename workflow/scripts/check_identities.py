@@ -1,0 +1,21 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.io import log_to
+from replication.protocols.identities import check_identities
+from replication.protocols.metrics import write_scores
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+experiment = snakemake.wildcards.experiment
+rows = check_identities(
+    np.load(snakemake.input.densities),
+    snakemake.params.transport,
+    **snakemake.params.identities,
+    seed=snakemake.params.seed,
+    experiment=experiment,
+)
+write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

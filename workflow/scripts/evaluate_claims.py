@@ -1,0 +1,11 @@
+from typing import TYPE_CHECKING
+
+from replication.claims import evaluate_claims, read_claims
+from replication.io import log_to, read_metrics, write_table
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+claims = evaluate_claims(read_claims(snakemake.input.claims), read_metrics(snakemake.input.metrics))
+write_table(snakemake.output.claims, claims)

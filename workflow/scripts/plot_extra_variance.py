@@ -1,0 +1,14 @@
+from typing import TYPE_CHECKING
+
+from replication.figures.style import save_figure
+from replication.figures.variance import plot_variance_of_kernels
+from replication.io import log_to, read_json, read_metrics
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+notes = [read_json(summary) for summary in snakemake.input.summaries]
+save_figure(
+    plot_variance_of_kernels(read_metrics(snakemake.input.metrics), notes), snakemake.output
+)

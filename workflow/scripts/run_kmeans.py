@@ -1,0 +1,22 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.datasets import read_manifest
+from replication.io import log_to
+from replication.protocols.kmeans import score_kmeans
+from replication.protocols.metrics import write_scores
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+experiment = snakemake.wildcards.experiment
+rows = score_kmeans(
+    np.load(snakemake.input.matrices),
+    read_manifest(snakemake.input.manifest)["label"].to_numpy(),
+    **snakemake.params.kmeans,
+    seed=snakemake.params.seed,
+    experiment=experiment,
+)
+write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

@@ -1,0 +1,38 @@
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from replication.datasets import read_manifest
+from replication.io import log_to, write_table
+from replication.protocols.matrices import TrainTemplate
+from replication.protocols.svm import Grid, cross_validate
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+start = perf_counter()
+svm, names = snakemake.params.svm, snakemake.wildcards
+matrices = TrainTemplate(
+    np.load(snakemake.input.matrices),
+    np.load(snakemake.input.densities),
+    np.load(snakemake.input.embedding),
+    snakemake.params.transport,
+)
+rows = cross_validate(
+    matrices,
+    read_manifest(snakemake.input.manifest)["label"].to_numpy(),
+    snakemake.params.methods,
+    Grid(svm["C"], svm["gamma"], svm["degree"]),
+    repeats=range(int(names.first), int(names.last) + 1),
+    n_folds=svm["folds"],
+    n_inner_folds=svm["inner_folds"],
+    seed=snakemake.params.seed,
+    experiment=names.experiment,
+)
+variant = "" if names.variant == "main" else names.variant
+write_table(snakemake.output.scores, pd.DataFrame(rows).assign(variant=variant))
+timing = {"seconds": perf_counter() - start, "kind": "cost"}
+write_table(snakemake.output.timing, pd.DataFrame([timing]))
