@@ -21,9 +21,9 @@ from replication.datasets.cmu_mocap import (
 )
 from replication.datasets.embedded.cmu_mocap import make_motion, make_skeleton
 from replication.features.skeleton import (
-    common_skeleton,
     feature_names,
     forward_kinematics,
+    mean_skeleton,
     motion_features,
     pose,
 )
@@ -296,7 +296,7 @@ def test_real_feet_stand_on_the_floor_on_the_common_skeleton(loaded):
     names = feature_names(loaded.motions[0].skeleton)
     columns = [names.index(foot) for foot in feet]
     motions = loaded.motions[::7]
-    own = motion_features(motions, one_skeleton=False)
+    own = motion_features(motions, common_skeleton=False)
     common = motion_features(motions)
     for a, b in zip(own, common, strict=True):
         low_own, low_common = (np.median(f[:, columns].min(axis=1)) for f in (a, b))
@@ -307,7 +307,7 @@ def test_real_feet_stand_on_the_floor_on_the_common_skeleton(loaded):
 def test_real_skeletons_share_their_structure(loaded):
     skeletons = {motion.skeleton for motion in loaded.motions}
     assert len(skeletons) == 5
-    assert len(common_skeleton(list(skeletons)).joints) == 31
+    assert len(mean_skeleton(list(skeletons)).joints) == 31
     # The generator's skeleton, which checks unlisted files, has the same channels.
     assert {s.channels for s in skeletons} == {next(iter(skeletons)).channels}
     assert set(make_skeleton(0, 0).channels) == set(next(iter(skeletons)).channels)

@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 from replication.datasets.asf_amc import Bone, Motion, Skeleton
 from replication.features.skeleton import (
     Pose,
-    common_skeleton,
     feature_names,
     forward_kinematics,
     heading,
+    mean_skeleton,
     motion_features,
     pose,
     resample,
@@ -288,7 +288,7 @@ def test_one_skeleton_hides_who_moved():
     motions = [Motion(WALKER, values, 120.0), Motion(scaled(WALKER, 1.2), larger, 120.0)]
     a, b = motion_features(motions)
     np.testing.assert_allclose(a, b, atol=1e-12)
-    a, b = motion_features(motions, one_skeleton=False)
+    a, b = motion_features(motions, common_skeleton=False)
     assert np.abs(a - b).max() > 0.05
 
 
@@ -304,7 +304,7 @@ def test_common_skeleton_counts_each_skeleton_once():
 
 
 def test_common_skeleton_of_one_is_itself():
-    found = common_skeleton([WALKER])
+    found = mean_skeleton([WALKER])
     np.testing.assert_allclose(
         [bone.direction for bone in found.bones], [bone.direction for bone in WALKER.bones]
     )
@@ -316,7 +316,7 @@ def test_common_skeleton_averages_metres_whatever_the_unit():
         tuple(replace(bone, length=bone.length / 0.45) for bone in WALKER.bones), length_unit=1.0
     )
     assert rest_height(inches) == pytest.approx(rest_height(WALKER))
-    assert rest_height(common_skeleton([inches, WALKER])) == pytest.approx(rest_height(WALKER))
+    assert rest_height(mean_skeleton([inches, WALKER])) == pytest.approx(rest_height(WALKER))
 
 
 def changed_bone(**changes):
@@ -334,7 +334,7 @@ def changed_bone(**changes):
 )
 def test_skeletons_of_other_structure_have_no_mean(other, fault):
     with pytest.raises(ValueError, match=fault):
-        common_skeleton([WALKER, other])
+        mean_skeleton([WALKER, other])
 
 
 def test_standard_scaling_is_over_all_frames_of_all_motions():

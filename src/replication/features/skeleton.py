@@ -40,10 +40,10 @@ __all__ = [
     "Reference",
     "Representation",
     "Scaling",
-    "common_skeleton",
     "feature_names",
     "forward_kinematics",
     "heading",
+    "mean_skeleton",
     "motion_features",
     "pose",
     "refer",
@@ -240,7 +240,7 @@ def rest_height(skeleton: Skeleton) -> float:
     return -float(forward_kinematics(skeleton, pose(skeleton, still))[0, :, 1].min())
 
 
-def common_skeleton(skeletons: Sequence[Skeleton]) -> Skeleton:
+def mean_skeleton(skeletons: Sequence[Skeleton]) -> Skeleton:
     """Average skeletons of one structure: mean direction and mean length of each bone.
 
     Parameters
@@ -296,7 +296,7 @@ def motion_features(
     *,
     representation: Representation = "positions",
     reference: Reference = "horizontal",
-    one_skeleton: bool = True,
+    common_skeleton: bool = True,
     frame_rate_hz: float = 120.0,
     scaling: Scaling = "none",
 ) -> list[Array]:
@@ -311,7 +311,7 @@ def motion_features(
         about their own axes as unit quaternions.
     reference : {"world", "horizontal", "root", "root_heading"}
         What of the root's motion is kept; see the head of this module.
-    one_skeleton : bool
+    common_skeleton : bool
         Whether all motions move the mean of all skeletons that take part, or each its own.
     frame_rate_hz : float
         Frames a second of the result.
@@ -337,12 +337,12 @@ def motion_features(
         if choice not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}; got {choice!r}")
     # The subjects' skeletons count once each, however many sequences they have.
-    mean = common_skeleton(list(dict.fromkeys(motion.skeleton for motion in motions)))
+    mean = mean_skeleton(list(dict.fromkeys(motion.skeleton for motion in motions)))
     sequences = []
     for motion in motions:
         moved = resample(pose(motion.skeleton, motion.values), motion.frame_rate_hz, frame_rate_hz)
         skeleton = motion.skeleton
-        if one_skeleton:
+        if common_skeleton:
             ratio = rest_height(mean) / rest_height(skeleton)
             moved = Pose(moved.translation * ratio, moved.rotations)
             skeleton = mean
