@@ -122,6 +122,7 @@ def test_recordings_keep_the_order_of_the_list(synthetic):
     assert Counter(loaded.labels) == dict.fromkeys(CLASS_SIZES, 2)
     assert loaded.subjects == [name.partition("_")[0] for name in ids]
     assert len(loaded.missing) == 56 - 16
+    assert loaded.describe() == "16 of 56 sequences"
     assert loaded.duplicates == ()
 
 
@@ -285,6 +286,7 @@ def test_all_real_sequences_in_at_most_fifteen_seconds(real):
     assert time.process_time() - start < 15
     assert Counter(loaded.labels) == CLASS_SIZES
     assert loaded.missing == loaded.duplicates == ()
+    assert loaded.describe() == "56 sequences"
     assert all(np.isfinite(f).all() and f.shape[1] == 91 for f in features)
 
 

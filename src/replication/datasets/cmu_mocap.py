@@ -180,6 +180,11 @@ class Recordings:
         """Who moved in each sequence: the clustering that a method must not just find."""
         return [recording.listed.subject for recording in self.recordings]
 
+    def describe(self) -> str:
+        """Say how many sequences there are, as in "54 of 56 sequences"."""
+        used, listed = len(self.recordings), len(self.recordings) + len(self.missing)
+        return f"{used} of {listed} sequences" if self.missing else f"{used} sequences"
+
 
 def load_recordings(
     manifest: pd.DataFrame, raw: str | os.PathLike[str], *, allow_subset: bool = False
