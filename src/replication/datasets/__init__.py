@@ -12,6 +12,7 @@ from pathlib import Path
 
 from replication.datasets.archives import from_archives
 from replication.datasets.catalog import DataSetError
+from replication.datasets.cmu_mocap import CMU_MOCAP
 from replication.datasets.embedded import from_generator
 from replication.datasets.manifest import Prepared, Request, read_manifest, write_manifest
 from replication.datasets.uiuc_texture import UIUC_TEXTURE
@@ -27,7 +28,7 @@ __all__ = [
     "write_manifest",
 ]
 
-DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE,)}
+DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, CMU_MOCAP)}
 """The data sets that can be prepared."""
 
 SOURCES: dict[str, Callable[[Request], Prepared]] = {
