@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-__all__ = ["ConfigError", "check_config", "repeat_blocks"]
+__all__ = ["ConfigError", "check_config", "repeat_blocks", "share_sources"]
 
 
 class ConfigError(ValueError):
@@ -76,6 +77,18 @@ def repeat_blocks(repeats: int, size: int) -> list[tuple[int, int]]:
     [(0, 1), (2, 3), (4, 4)]
     """
     return [(first, min(first + size, repeats) - 1) for first in range(0, repeats, size)]
+
+
+def share_sources(root: str | os.PathLike[str]) -> None:
+    """Let every job import the packages of a checkout, those in conda environments too.
+
+    Parameters
+    ----------
+    root : path-like
+        The checkout; its ``src`` is put in front of ``PYTHONPATH``, which jobs inherit.
+    """
+    paths = [str(Path(root) / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
 def _describe(error: ValidationError) -> Iterator[str]:

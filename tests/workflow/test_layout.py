@@ -1,5 +1,6 @@
 """The rules that keep the house in order."""
 
+import ast
 import re
 
 import pytest
@@ -30,6 +31,17 @@ def test_every_script_belongs_to_a_rule_and_is_short(repository):
         text = path.read_text()
         assert len(text.splitlines()) <= 40, path.name
         assert "log_to(snakemake.log[0])" in text, path.name
+
+
+def test_scripts_import_the_project_and_little_else(repository):
+    allowed = {"replication", "sliced_wasserstein", "vhem", "numpy", "pandas"}
+    allowed |= {"snakemake", "typing", "pathlib", "time"}
+    for path in (repository / "workflow/scripts").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names.append(node.module)
+            assert {name.split(".")[0] for name in names} <= allowed, path.name
 
 
 def test_every_figure_has_a_caption(repository):

@@ -1,19 +1,15 @@
-import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from replication.config import ConfigError, check_config, repeat_blocks
+from replication.config import ConfigError, check_config, repeat_blocks, share_sources
 
 try:
     check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-# The checkout's own packages serve every job, in conda environments too.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(Path(workflow.basedir) / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
-)
+share_sources(workflow.basedir)
 
 RUN = config["run"]
 RESULTS = f"results/{RUN}"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from replication.figures.style import PAGE_WIDTH, add_data_note, use_style
 
@@ -41,8 +42,8 @@ def plot_samples(
     matplotlib.figure.Figure
     """
     use_style()
-    figure = plt.figure(figsize=(PAGE_WIDTH, 2.4), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0.01, hspace=0.01)  # type: ignore[union-attr]
+    layout = ConstrainedLayoutEngine(w_pad=0.01, h_pad=0.01, wspace=0.01, hspace=0.01)
+    figure = plt.figure(figsize=(PAGE_WIDTH, 2.4), layout=layout)
     # The third part also holds the scale and the labels of the axes.
     parts: Any = figure.subfigures(1, 3, wspace=0.03, width_ratios=(1, 1, 1.22))
     axes = [_montage(part, len(samples["labels"]), columns) for part in parts]
