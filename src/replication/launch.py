@@ -13,11 +13,13 @@ long as it or its Snakemake lives:
 from __future__ import annotations
 
 import argparse
+import csv
 import fcntl
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if status == 0:
-        print(f"Results: results/{_run_name(options.configfile)}/")
+        results = Path("results") / _run_name(options.configfile)
+        print(_claims_summary(results / "claims.csv"), end="")
+        print(f"Results: {results}/")
     return status
 
 
@@ -120,6 +124,26 @@ def _run(command: Sequence[str], lock: IO[str]) -> int:
         except KeyboardInterrupt:
             # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
             continue
+
+
+def _claims_summary(path: Path) -> str:
+    """Say a line a claim what became of it; nothing if the targets did not include the claims."""
+    if not path.exists():
+        return ""
+    with path.open(encoding="utf-8", newline="") as file:
+        claims = list(csv.DictReader(file))
+    if not claims:
+        return ""
+    verdicts = Counter(claim["verdict"] for claim in claims)
+    lines = ["Claims: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())]
+    width = max(len(claim["id"]) for claim in claims)
+    for claim in claims:
+        limits = f"[{float(claim['low']):.3g}, {float(claim['high']):.3g}]"
+        value = f"{float(claim['value']):.3g}"
+        if claim["low"] != claim["high"]:
+            value += f" {limits}"
+        lines.append(f"  {claim['id']:<{width}}  {claim['verdict']:<20} {value}")
+    return "\n".join(lines) + "\n"
 
 
 def _run_name(configfile: Path) -> str:

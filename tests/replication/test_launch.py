@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,6 +61,19 @@ def test_runs_and_says_how_far_it_is(folder):
     status, output = finish(launch(folder))
     assert status == 0
     assert "Nothing to be done" in output
+
+
+def test_ends_with_the_claims(folder):
+    (folder / "results/demo").mkdir(parents=True)
+    (folder / "results/demo/claims.csv").write_text(
+        "id,verdict,value,low,high\n"
+        "theorem-5,reproduced,-1e-12,-1e-12,-1e-12\n"
+        "accuracy,synthetic data only,0.05123,0.01,0.09\n"
+    )
+    _, output = finish(launch(folder))
+    assert "Claims: 1 reproduced, 1 synthetic data only" in output
+    assert re.search(r"accuracy +synthetic data only +0\.0512 \[0\.01, 0\.09\]\n", output)
+    assert re.search(r"theorem-5 +reproduced +-1e-12\n", output)
 
 
 def test_plan_makes_nothing(folder):

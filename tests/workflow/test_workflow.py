@@ -4,8 +4,10 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -137,22 +139,43 @@ def test_edited_code_reruns_what_uses_it(project, source, rules):
     assert planned(project) == set()
 
 
-def test_one_core_and_two_give_the_same_bytes(repository, project, tmp_path):
-    single = checkout(repository, tmp_path)
-    done = snakemake(single, cores=1)
-    assert done.returncode == 0, done.stdout + done.stderr
+def hashes(folder):
+    results = folder / "results/tiny"
+    return {
+        path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for part in ("data", "features", "models", "metrics", "figdata", "figures")
+        for path in sorted((results / part).rglob("*"))
+        if path.is_file()
+    }
 
-    def hashes(folder):
-        results = folder / "results/tiny"
-        return {
-            path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for part in ("data", "features", "models", "metrics", "figdata", "figures")
-            for path in sorted((results / part).rglob("*"))
-            if path.is_file()
-        }
 
-    assert len(hashes(single)) > 8
-    assert hashes(single) == hashes(project)
+def test_a_killed_run_on_one_core_ends_with_the_bytes_of_a_run_on_two(
+    repository, project, tmp_path
+):
+    killed = checkout(repository, tmp_path)
+    command = [sys.executable, "-m", "replication.launch", *TARGETS, "--configfile", "tiny.yaml"]
+    environment = {**os.environ, "PYTHONPATH": str(killed / "src")}
+    first = subprocess.Popen(
+        [*command, "--cores", "1"], cwd=killed, env=environment, start_new_session=True
+    )
+    features = killed / "results/tiny/features/textures/main/densities.npy"
+    deadline = time.monotonic() + 300
+    while not features.exists():
+        assert first.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    written = features.stat().st_mtime_ns
+    again = subprocess.run(
+        [*command, "--cores", "1"], cwd=killed, env=environment, capture_output=True, text=True
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "its lock is removed" in again.stdout
+    # The job that was killed may have been the one that had just put its file in place.
+    assert features.stat().st_mtime_ns >= written
+    assert len(hashes(killed)) > 8
+    assert hashes(killed) == hashes(project)
 
 
 def test_a_wrong_key_ends_in_words(project):
