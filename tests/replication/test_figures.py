@@ -2,16 +2,19 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from replication.figures.accuracy import plot_accuracy
 from replication.figures.clustering import plot_clustering, plot_clustering_details
+from replication.figures.definiteness import plot_definiteness
 from replication.figures.samples import plot_samples
 from replication.figures.style import METHODS, save_figure
 from replication.figures.variance import plot_variance, plot_variance_of_kernels
 from replication.protocols.kmeans import SPACES
 from replication.protocols.metrics import metric_table
 from replication.protocols.svm import FAMILIES
+from sliced_wasserstein.definiteness import definiteness_rows, definiteness_spectra
 
 NOTE = {"title": "UIUC textures", "origin": "real", "coverage": "500 of 1,000 images"}
 
@@ -155,6 +158,20 @@ def test_origin_and_coverage_stand_inside_every_figure(
         plot_clustering_details(clusterings, [note]),
     ):
         assert f"{words}: UIUC textures, 500 of 1,000 images" in texts(figure)
+
+
+def test_definiteness_draws_both_spectra_and_says_what_they_are():
+    rows = definiteness_rows(definiteness_spectra(n_densities=6))
+    figure = plot_definiteness(pd.DataFrame(rows))
+    for axis, quantity in zip(figure.axes, ("least_eigenvalue", "centred_eigenvalue"), strict=True):
+        for line, distance in zip(axis.get_lines(), ("wasserstein", "sliced"), strict=False):
+            expected = [
+                row["value"]
+                for row in rows
+                if (row["distance"], row["quantity"]) == (distance, quantity)
+            ]
+            np.testing.assert_array_equal(line.get_ydata(), expected)
+    assert "SYNTHETIC DATA: pairs of squares in the plane, 6 densities" in texts(figure)
 
 
 def test_every_method_has_a_look_of_its_own():

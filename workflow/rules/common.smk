@@ -24,6 +24,7 @@ FIGURES = {
         "cvpr2016_fig3",
         "cvpr2016_fig4",
         "cvpr2016_fig5",
+        "extra_definiteness",
         "extra_kmeans",
         "extra_variance",
     ]

@@ -117,3 +117,18 @@ rule check_identities:
         identities=lambda wildcards: settings(wildcards.experiment, "identities"),
     script:
         "../scripts/check_identities.py"
+
+
+rule compute_definiteness:
+    input:
+        code=package_sources("sliced_wasserstein"),
+    output:
+        spectra=results("figdata/definiteness.csv"),
+    log:
+        results("logs/compute_definiteness.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+    script:
+        "../scripts/compute_definiteness.py"

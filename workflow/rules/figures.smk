@@ -128,3 +128,24 @@ rule plot_extra_kmeans:
         "../../envs/replication.yaml"
     script:
         "../scripts/plot_extra_kmeans.py"
+
+
+rule plot_extra_definiteness:
+    input:
+        spectra=results("figdata/definiteness.csv"),
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_definiteness.png"),
+            caption="../report/extra_definiteness.rst",
+            category="Beyond the papers",
+            labels={"figure": "Plain transport is not definite"},
+        ),
+        results("figures/extra_definiteness.svg"),
+        results("figures/extra_definiteness.pdf"),
+    log:
+        results("logs/plot_extra_definiteness.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_definiteness.py"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-__all__ = ["draw_definiteness"]
+from replication.figures.style import PAGE_WIDTH, add_data_note, use_style
+
+__all__ = ["plot_definiteness"]
 
 _LOOKS = {
     "wasserstein": ("2-D Wasserstein (exact)", "#D55E00", "--"),
-    "sliced": ("sliced Wasserstein", "#0072B2", "-"),
+    "sliced": ("Sliced Wasserstein", "#0072B2", "-"),
 }
 
 
-def draw_definiteness(table: pd.DataFrame) -> Figure:
+def plot_definiteness(table: pd.DataFrame) -> Figure:
     r"""Draw least eigenvalues of Gaussian kernels and the spectra of centred distances.
 
     Parameters
@@ -29,8 +32,8 @@ def draw_definiteness(table: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    figure = Figure(figsize=(7.0, 2.7), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    use_style()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(PAGE_WIDTH, 2.6), layout="constrained")
     for distance, (label, colour, line) in _LOOKS.items():
         rows = table[table["distance"] == distance]
         least = rows[rows["quantity"] == "least_eigenvalue"].sort_values("x")
@@ -40,14 +43,21 @@ def draw_definiteness(table: pd.DataFrame) -> Figure:
     left.set_xscale("log")
     left.set_yscale("symlog", linthresh=1e-4)
     left.set_xlabel(r"$\gamma\,\times$ median squared distance")
-    left.set_ylabel("least eigenvalue / largest")
-    left.set_title(r"kernel $\exp(-\gamma D^2)$")
+    left.set_ylabel("Least eigenvalue / largest")
+    left.set_title(r"(a) Kernel $\exp(-\gamma D^2)$")
     right.set_yscale("symlog", linthresh=1e-3)
-    right.set_xlabel("index")
-    right.set_ylabel("eigenvalue / largest")
-    right.set_title(r"centred distances $-HD^2H/2$")
+    right.set_xlabel("Index")
+    right.set_ylabel("Eigenvalue / largest")
+    right.set_title(r"(b) Centred distances $-HD^2H/2$")
     for axes in (left, right):
         axes.axhline(0, color="black", linewidth=0.6)
         axes.margins(x=0.02)
     right.legend(loc="upper right")
+    n_densities = int(table.loc[table["quantity"] == "centred_eigenvalue", "x"].nunique())
+    note = {
+        "origin": "synthetic",
+        "title": "pairs of squares in the plane",
+        "coverage": f"{n_densities} densities",
+    }
+    add_data_note(figure, [note])
     return figure
