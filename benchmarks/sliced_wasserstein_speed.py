@@ -26,7 +26,7 @@ from scipy.ndimage import gaussian_filter
 
 from sliced_wasserstein import SlicedWassersteinEmbedding, squared_distances
 
-BEGIN, END = "<!-- begin: sliced_wasserstein -->", "<!-- end -->"
+BEGIN, END = "<!-- begin: sliced_wasserstein -->", "<!-- end: sliced_wasserstein -->"
 THREADS = min(2, os.cpu_count() or 1)
 SMALL = {"n_angles": 20, "n_quantiles": 32}
 
