@@ -380,6 +380,8 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_choice("method", method, ("em", "fbp"))
         if n_iter < 1:
             raise ValueError(f"n_iter must be at least 1, got {n_iter}")
+        if self.n_quantiles < 2:
+            raise ValueError("the inverse needs at least 2 quantiles")
         points = np.asarray(Z, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self._n_features_out:
             raise ValueError(f"expected shape (n, {self._n_features_out}), got {points.shape}")
