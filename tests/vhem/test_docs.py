@@ -20,7 +20,7 @@ def test_readme_example_runs_and_finds_the_groups():
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (code,) = (block for block in blocks if "VHEM" in block)
     lines = [line for line in code.splitlines() if line.strip()]
-    assert len(lines) == 10
+    assert len(lines) <= 10
     names: dict[str, object] = {}
     exec(code, names)
     labels = names["vhem"].labels_
