@@ -45,7 +45,7 @@ __all__ = [
     "write_motions",
 ]
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same seed gives other motions."""
 
 Array = npt.NDArray[np.float64]
