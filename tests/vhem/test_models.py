@@ -347,7 +347,7 @@ def test_other_hmmlearn_models_are_refused():
 
 
 def test_import_is_light():
-    """It loads nothing of the workflow, and needs no pandas (which scikit-learn loads if it can)."""
+    """Nothing of the workflow is loaded, and pandas (which scikit-learn loads) is not needed."""
     code = (
         "import sys\n"
         "sys.modules['pandas'] = None\n"
