@@ -1,0 +1,1 @@
+"""What the two papers did with their features and models, with every seed."""
