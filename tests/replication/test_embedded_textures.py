@@ -7,6 +7,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
+from replication.datasets import prepare
 from replication.datasets.embedded import uiuc_texture
 from replication.features.cooccurrence import cooccurrence_matrices
 
@@ -44,10 +45,14 @@ FROZEN = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("textures")
-    uiuc_texture.write(folder, n_jobs=2, **SIZES)
-    return folder
+def prepared(tmp_path_factory):
+    raw = tmp_path_factory.mktemp("textures") / "uiuc_texture"
+    return raw, prepare("uiuc_texture", source="embedded", raw=raw, embedded=SIZES, n_jobs=2)
+
+
+@pytest.fixture(scope="module")
+def folder(prepared):
+    return prepared[0]
 
 
 def decoded(path):
@@ -60,8 +65,11 @@ def statistics(image):
     return [image.mean(), image.std(), *steps]
 
 
-def test_published_layout(folder):
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+def test_published_layout(folder, prepared):
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*"))
+    files.remove(".source.json")
+    assert files == list(prepared[1].manifest["file"])
+    assert prepared[1].describe() == "200 images"
     assert files == [
         f"{name}/T{number:02d}_{index:02d}.jpg"
         for number, name in enumerate(uiuc_texture.CLASSES, start=1)

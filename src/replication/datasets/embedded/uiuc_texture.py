@@ -32,7 +32,10 @@ from PIL import Image
 
 from replication.io import atomic_path
 
-__all__ = ["CLASSES", "write"]
+__all__ = ["CLASSES", "VERSION", "write"]
+
+VERSION = 1
+"""Raised whenever the output for given parameters changes, so that older raw files are remade."""
 
 Field = npt.NDArray[np.floating[Any]]
 
