@@ -19,14 +19,16 @@ corrupt, truncated      an error
 ======================  =======================================================================
 
 A truncated file is found by what its format promises: the number of samples (FLAC, MP3), the
-length of the file (WAV), the page that ends a stream (Ogg). Other damage shows where the decoder
-loses its way; FLAC and Ogg have checksums, WAV and MP3 have none and may decode to wrong samples,
-in any program. Every error is an :class:`AudioFileError` with the file's name.
+length of the file (WAV), the page that ends a stream (Ogg). Other damage is found by the checksums
+of FLAC and Ogg (those of Ogg are compared here, since the decoder bridges damaged pages in
+silence); WAV and MP3 have none and may decode to wrong samples, in any program. Every error is an
+:class:`AudioFileError` with the file's name.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,9 +47,9 @@ SILENCE = 1e-3
 _BLOCK = 1 << 18
 # Decoders may drop the last partial MPEG frame of an intact MP3; no other format has such a slack.
 _MP3_FRAME = 1152
-_OGG_PAGE = b"OggS"
-_OGG_FLAGS, _OGG_END_OF_STREAM = 5, 4
-_OGG_LONGEST_PAGE = 65_307
+_OGG_PAGE, _OGG_HEADER = b"OggS", 27
+_OGG_END_OF_STREAM = 4
+_REVERSED_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 class AudioFileError(ValueError):
@@ -56,10 +58,10 @@ class AudioFileError(ValueError):
     def __init__(self, path: str | os.PathLike[str], fault: str) -> None:
         # Both arguments reach Exception, so that the error survives the way from a worker process.
         super().__init__(os.fspath(path), fault)
+        self.fault = fault
 
     def __str__(self) -> str:
-        path, fault = self.args
-        return f"{path}: {fault}"
+        return f"{self.args[0]}: {self.fault}"
 
 
 def load_audio(
@@ -93,7 +95,6 @@ def load_audio(
         If the file cannot be read at all (missing, no permission).
     """
     path = Path(path)
-    # A file object, since libsndfile believes the suffix of a path in some cases.
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise AudioFileError(path, "is empty")
@@ -119,7 +120,8 @@ def load_audio(
 def _decode(
     file: BinaryIO, path: Path, sampling_rate: int, max_seconds: float
 ) -> tuple[npt.NDArray[np.float32], int]:
-    with soundfile.SoundFile(file) as sound:
+    # By its number, since soundfile believes the suffix of a name in some cases.
+    with soundfile.SoundFile(file.fileno(), closefd=False) as sound:
         rate, promised = int(sound.samplerate), int(sound.frames)
         if rate < sampling_rate:
             raise AudioFileError(
@@ -134,14 +136,15 @@ def _decode(
             if decoded > max_seconds * rate:
                 raise AudioFileError(path, f"lasts longer than {max_seconds:g} s")
             blocks.append(block.mean(axis=1))
-        slack = _MP3_FRAME if sound.format == "MP3" else 0
-        if decoded + slack < promised or _lacks_its_end(file, sound.format):
-            raise AudioFileError(path, f"is truncated or corrupt after {decoded / rate:.2f} s")
+        kind = sound.format
+    slack = _MP3_FRAME if kind == "MP3" else 0
+    if decoded + slack < promised or _is_damaged(file, kind):
+        raise AudioFileError(path, f"is truncated or corrupt (decoded {decoded / rate:.2f} s)")
     return np.concatenate(blocks) if blocks else np.empty(0, np.float32), rate
 
 
-def _lacks_its_end(file: BinaryIO, kind: str) -> bool:
-    """Whether a WAV or Ogg file stops before its own structure does."""
+def _is_damaged(file: BinaryIO, kind: str) -> bool:
+    """Whether a WAV file ends before it says, or an Ogg file has a damaged or missing page."""
     size = file.seek(0, os.SEEK_END)
     if kind in ("WAV", "WAVEX"):
         file.seek(4)
@@ -149,8 +152,31 @@ def _lacks_its_end(file: BinaryIO, kind: str) -> bool:
         # Programs that cannot know the length beforehand leave 0 or the largest number.
         return stated not in (0, 0xFFFFFFFF) and stated + 8 > size
     if kind == "OGG":
-        file.seek(max(0, size - _OGG_LONGEST_PAGE))
-        tail = file.read()
-        page = tail.rfind(_OGG_PAGE)
-        return page < 0 or not tail[page + _OGG_FLAGS] & _OGG_END_OF_STREAM
+        file.seek(0)
+        return not _ogg_is_whole(file.read())
     return False
+
+
+def _ogg_is_whole(content: bytes) -> bool:
+    """Whether Ogg pages follow each other with right checksums to the end of the stream (RFC 3533).
+
+    What follows an end of stream is another stream, or a tag that some programs append.
+    """
+    position, ended = 0, False
+    while content.startswith(_OGG_PAGE, position):
+        header = content[position : position + _OGG_HEADER]
+        if len(header) < _OGG_HEADER:
+            return False
+        body = position + _OGG_HEADER + header[26]
+        end = body + sum(content[position + _OGG_HEADER : body])
+        blanked = header[:22] + bytes(4) + header[26:] + content[position + _OGG_HEADER : end]
+        if end > len(content) or _ogg_checksum(blanked) != header[22:26]:
+            return False
+        position, ended = end, bool(header[5] & _OGG_END_OF_STREAM)
+    return ended
+
+
+def _ogg_checksum(page: bytes) -> bytes:
+    """Compute the checksum of a page: zlib's CRC-32 with all bits in reverse, from zero."""
+    crc = zlib.crc32(page.translate(_REVERSED_BITS), 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return int(f"{crc:032b}"[::-1], 2).to_bytes(4, "little")
