@@ -106,8 +106,8 @@ def test_the_default_has_thirty_tags_with_ten_songs(hundred):
     [
         (lambda path: embedded.write(path, seconds=3), "seconds must be at least 4"),
         (lambda path: embedded.write_order_songs(path, seconds=1), "seconds must be at least 4"),
-        (lambda path: embedded.write(path, songs=0), "n_songs must be at least 1"),
-        (lambda path: embedded.write_order_songs(path, songs=0), "n_songs must be at least 1"),
+        (lambda path: embedded.write(path, songs=0), "songs must be at least 1"),
+        (lambda path: embedded.write_order_songs(path, songs=0), "songs must be at least 1"),
         (lambda path: embedded.write(path, tags=31), "n_tags must be at least 32"),
     ],
 )

@@ -233,6 +233,11 @@ def vocabulary(n_tags: int = len(TAGS)) -> dict[str, Tag]:
     dict of str to Tag
         Further tags are called ``Song-Quality_033`` and so on; their effects, shares and moods
         are drawn from their names.
+
+    Raises
+    ------
+    ValueError
+        If ``n_tags`` is smaller.
     """
     if n_tags < len(TAGS):
         raise ValueError(f"n_tags must be at least {len(TAGS)}, got {n_tags}")
@@ -272,8 +277,6 @@ def song_annotations(n_songs: int, n_tags: int = len(TAGS), *, seed: int = 0) ->
     Annotations
         With ``n_tags`` tags and four more that repeat tags and are left out by the rule of CAL500.
     """
-    if n_songs < 1:
-        raise ValueError(f"n_songs must be at least 1, got {n_songs}")
     tags = vocabulary(n_tags)
     thresholds = _thresholds(tags)
     firsts = [list(tags).index(first) for first in _REPEATING.values()]
@@ -345,7 +348,25 @@ def oracle_probabilities(generating: npt.NDArray[np.bool_], shares: npt.ArrayLik
 
 
 def tag_shares(tags: Sequence[str], n_tags: int = len(TAGS)) -> Floats:
-    """Share of songs that each tag of :func:`song_annotations` has in the long run."""
+    """Share of songs that each tag of :func:`song_annotations` has in the long run.
+
+    Parameters
+    ----------
+    tags : sequence of str
+        Names of tags.
+    n_tags : int, default 32
+        As in :func:`vocabulary`.
+
+    Returns
+    -------
+    ndarray, shape (n_tags,)
+        A tag that repeats another one has half of its share.
+
+    Raises
+    ------
+    KeyError
+        If a tag is not of the vocabulary.
+    """
     known = {name: tag.share for name, tag in vocabulary(n_tags).items()}
     known |= {name: known[first] / 2 for name, first in _REPEATING.items()}
     return np.array([known[tag] for tag in tags])
@@ -821,7 +842,7 @@ def write(
         If a size is out of range.
     """
     folder = Path(folder)
-    _check_seconds(seconds)
+    _check_sizes(songs, seconds)
     if annotations is None:
         annotations = song_annotations(songs, tags, seed=seed)
         shares = tag_shares(annotations.tags, tags)
@@ -887,8 +908,6 @@ def order_annotations(n_songs: int, *, seed: int = 0) -> tuple[Annotations, npt.
     generating : ndarray of bool, shape (n_songs, 5)
         Its scores are the ceiling: no order of songs or tags is better founded.
     """
-    if n_songs < 1:
-        raise ValueError(f"n_songs must be at least 1, got {n_songs}")
     n_tags = len(_PAIRINGS)
     generating = np.zeros((n_songs, n_tags), dtype=bool)
     hard = np.zeros_like(generating)
@@ -998,7 +1017,7 @@ def write_order_songs(
         If a size is out of range.
     """
     folder = Path(folder)
-    _check_seconds(seconds)
+    _check_sizes(songs, seconds)
     annotations, generating = order_annotations(songs, seed=seed)
     for song, name in enumerate(annotations.songs):
         tag = int(generating[song].argmax())
@@ -1006,6 +1025,8 @@ def write_order_songs(
     write_annotations(folder, annotations)
 
 
-def _check_seconds(seconds: float) -> None:
+def _check_sizes(songs: int, seconds: float) -> None:
+    if songs < 1:
+        raise ValueError(f"songs must be at least 1, got {songs}")
     if seconds < 4:
         raise ValueError(f"seconds must be at least 4, got {seconds:g}")
