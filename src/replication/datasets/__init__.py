@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from replication.datasets.archives import from_archives
+from replication.datasets.cal500 import CAL500, from_folder
 from replication.datasets.catalog import DataSetError
 from replication.datasets.cmu_mocap import CMU_MOCAP
 from replication.datasets.embedded import from_generator
@@ -28,7 +29,7 @@ __all__ = [
     "write_manifest",
 ]
 
-DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, CMU_MOCAP)}
+DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, CMU_MOCAP, CAL500)}
 """The data sets that can be prepared."""
 
 SOURCES: dict[str, Callable[[Request], Prepared]] = {
@@ -36,6 +37,11 @@ SOURCES: dict[str, Callable[[Request], Prepared]] = {
     "archives": from_archives,
 }
 """Where raw files can come from."""
+
+_OWN_SOURCES: dict[tuple[str, str], Callable[[Request], Prepared]] = {
+    # Its archives are tar files that nobody can offer; users have loose files.
+    (CAL500.name, "archives"): from_folder,
+}
 
 BAD_FILE_POLICIES = ("error", "skip")
 """What can be done with a damaged file: stop, or list it and go on."""
@@ -96,7 +102,8 @@ def prepare(
     dataset = DATASETS[name]
     for size in embedded or {}:
         _check_choice(f"{name}: embedded", size, dataset.sizes)
-    return SOURCES[source](
+    make = _OWN_SOURCES.get((name, source), SOURCES[source])
+    return make(
         Request(
             dataset=dataset,
             raw=Path(raw),
