@@ -1,1 +1,114 @@
-"""Everything that knows where data come from and how their files are laid out."""
+"""Everything that knows where data come from and how their files are laid out.
+
+:func:`prepare` is the one entry: it makes a data set's raw files stand in a folder, in the
+published layout, and returns their list. Nothing downstream asks for the source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from replication.datasets.archives import from_archives
+from replication.datasets.catalog import DataSetError
+from replication.datasets.embedded import from_generator
+from replication.datasets.manifest import Prepared, Request, read_manifest, write_manifest
+from replication.datasets.uiuc_texture import UIUC_TEXTURE
+
+__all__ = [
+    "BAD_FILE_POLICIES",
+    "DATASETS",
+    "SOURCES",
+    "DataSetError",
+    "Prepared",
+    "prepare",
+    "read_manifest",
+    "write_manifest",
+]
+
+DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE,)}
+"""The data sets that can be prepared."""
+
+SOURCES: dict[str, Callable[[Request], Prepared]] = {
+    "embedded": from_generator,
+    "archives": from_archives,
+}
+"""Where raw files can come from."""
+
+BAD_FILE_POLICIES = ("error", "skip")
+"""What can be done with a damaged file: stop, or list it and go on."""
+
+
+def prepare(
+    name: str,
+    *,
+    source: str,
+    raw: str | os.PathLike[str],
+    archives: str | os.PathLike[str] | None = None,
+    allow_subset: bool = False,
+    on_bad_file: str = "error",
+    embedded: Mapping[str, int] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Prepared:
+    """Make a data set's raw files stand in a folder and list them.
+
+    Files that stand there already and pass their check are kept, so an interrupted call goes on
+    where it stopped and a complete one does nothing, wherever the archives are by then.
+
+    Parameters
+    ----------
+    name : str
+        Data set, one of :data:`DATASETS`.
+    source : str
+        One of :data:`SOURCES`. ``embedded`` writes synthetic files; ``archives`` unpacks the
+        published archives, or what there is of them.
+    raw : path-like
+        Folder for the files, in the published layout. It is this function's own.
+    archives : path-like, optional
+        Folder whose sub-folder ``name`` holds the published archives.
+    allow_subset : bool, default False
+        Go on if published files are missing.
+    on_bad_file : {"error", "skip"}, default "error"
+        What to do with a damaged file: stop, or list it as skipped.
+    embedded : mapping, optional
+        Sizes of the synthetic data; what it leaves out has the generator's default.
+    seed : int, default 0
+        Seed of the synthetic data.
+    n_jobs : int, optional
+        Processes for the synthetic data (joblib's convention).
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    ValueError
+        If an argument is unknown (the message lists what is allowed), files are missing, damaged
+        or altered, or an archive is corrupt or unsafe.
+    """
+    _check_choice("data set", name, DATASETS)
+    _check_choice(f"{name}: source", source, SOURCES)
+    _check_choice(f"{name}: on_bad_file", on_bad_file, BAD_FILE_POLICIES)
+    dataset = DATASETS[name]
+    for size in embedded or {}:
+        _check_choice(f"{name}: embedded", size, dataset.sizes)
+    return SOURCES[source](
+        Request(
+            dataset=dataset,
+            raw=Path(raw),
+            archives=None if archives is None else Path(archives) / name,
+            allow_subset=allow_subset,
+            skip_bad_files=on_bad_file == "skip",
+            sizes={**dataset.sizes, **(embedded or {})},
+            seed=seed,
+            n_jobs=n_jobs,
+        )
+    )
+
+
+def _check_choice(what: str, value: str, allowed: Iterable[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{what} {value!r} is unknown; it comes with: {', '.join(allowed)}")

@@ -67,10 +67,10 @@ class ImageFileError(ValueError):
     def __init__(self, path: str | os.PathLike[str], fault: str) -> None:
         # Both arguments reach Exception, so that the error survives the way from a worker process.
         super().__init__(os.fspath(path), fault)
+        self.fault = fault
 
     def __str__(self) -> str:
-        path, fault = self.args
-        return f"{path}: {fault}"
+        return f"{self.args[0]}: {self.fault}"
 
 
 def load_grey(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:

@@ -1,0 +1,288 @@
+"""The list of a data set's files in a run, and the record of how its raw folder came about.
+
+The manifest is one tidy CSV: a row a file, whether it is used, missing or skipped. Paths are
+relative to the raw folder and sorted, so that the bytes do not depend on where the folders stand.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replication.datasets.catalog import DataSet
+from replication.io import atomic_path, read_json, sha256_of, write_json
+
+__all__ = [
+    "COLUMNS",
+    "Prepared",
+    "RawFolder",
+    "Request",
+    "build_table",
+    "read_manifest",
+    "standing",
+    "write_manifest",
+]
+
+COLUMNS = ("id", "label", "file", "sha256", "origin", "check", "status", "note")
+"""Columns of a manifest; all of them are text.
+
+``origin``: real | synthetic. ``check``: listed (stands in the checksum list; if used, it matches) |
+unlisted. ``status``: used | missing | skipped (damaged, see ``note``).
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What :func:`replication.datasets.prepare` was asked for; see there."""
+
+    dataset: DataSet
+    raw: Path
+    archives: Path | None
+    allow_subset: bool
+    skip_bad_files: bool
+    sizes: Mapping[str, int]
+    seed: int
+    n_jobs: int | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set whose raw files stand ready.
+
+    Parameters
+    ----------
+    dataset, title, items : str
+        Name, title, and what its files are called in plural.
+    source, origin : str
+        The configured source; ``real`` or ``synthetic``.
+    table : pandas.DataFrame
+        Columns :data:`COLUMNS`, sorted by ``file``.
+    archives : mapping
+        From the name of each published archive to what is known of the copy used.
+    ignored : tuple of str
+        Files in the archives that are no items of the data set.
+    """
+
+    dataset: str
+    title: str
+    items: str
+    source: str
+    origin: str
+    table: pd.DataFrame
+    archives: Mapping[str, str]
+    ignored: tuple[str, ...]
+
+    @property
+    def manifest(self) -> pd.DataFrame:
+        """The files that are used."""
+        return self._with("used")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Published files that are not at hand."""
+        return tuple(self._with("missing")["file"])
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Damaged files that are left out, and what is wrong with them."""
+        rows = self._with("skipped")
+        return dict(zip(rows["file"], rows["note"], strict=True))
+
+    def _with(self, status: str) -> pd.DataFrame:
+        return self.table[self.table["status"] == status].reset_index(drop=True)
+
+    def describe(self) -> str:
+        """Say how much of the data set is used, as in "500 of 1,000 images"."""
+        used, extra = len(self.manifest), 0
+        if self.origin == "real":
+            extra = int((self.manifest["check"] == "unlisted").sum())
+        published = len(self.table) - extra
+        text = f"{used - extra:,} of {published:,} {self.items}"
+        if used - extra == published:
+            text = f"{published:,} {self.items}"
+        return f"{text} and {extra:,} unlisted" if extra else text
+
+    def summary(self) -> dict[str, Any]:
+        """Return what figures and the record of a run say about the data, ready for JSON."""
+        return {
+            "dataset": self.dataset,
+            "title": self.title,
+            "source": self.source,
+            "origin": self.origin,
+            "coverage": self.describe(),
+            "used": len(self.manifest),
+            "missing": len(self.missing),
+            "skipped": self.skipped,
+            "ignored": list(self.ignored),
+            "archives": dict(self.archives),
+        }
+
+
+def build_table(
+    dataset: DataSet,
+    origin: str,
+    *,
+    used: Mapping[str, str],
+    skipped: Mapping[str, tuple[str, str]] | None = None,
+    listed: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Build the table of a manifest.
+
+    Parameters
+    ----------
+    dataset : DataSet
+    origin : str
+        ``real`` or ``synthetic``.
+    used : mapping
+        From file to SHA-256 sum.
+    skipped : mapping, optional
+        From file to the sum and fault of a damaged one.
+    listed : iterable of str
+        All files of the published list; those neither used nor skipped are missing.
+    """
+    skipped = skipped or {}
+    listed = set(listed)
+    rows = []
+    for file in sorted({*used, *skipped, *listed}):
+        identified = dataset.identify(file)
+        if identified is None:
+            raise ValueError(f"{dataset.name}: {file} does not follow the published layout")
+        if file in used:
+            sha256, status, note = used[file], "used", ""
+        elif file in skipped:
+            (sha256, note), status = skipped[file], "skipped"
+        else:
+            sha256, status, note = "", "missing", ""
+        check = "listed" if file in listed else "unlisted"
+        rows.append((*identified, file, sha256, origin, check, status, note))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    repeated = table.loc[table["id"].duplicated(keep=False), "file"]
+    if len(repeated):
+        raise ValueError(f"{dataset.name}: files share one id: {', '.join(repeated)}")
+    return table
+
+
+def standing(folder: Path, sums: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the files that stand in the folder with the right content."""
+    return {
+        file: sha256
+        for file, sha256 in sums.items()
+        if (folder / file).is_file() and sha256_of(folder / file) == sha256
+    }
+
+
+def write_manifest(path: str | os.PathLike[str], prepared: Prepared) -> None:
+    """Write the manifest with all its rows as CSV, atomically."""
+    with atomic_path(path) as temporary:
+        prepared.table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the files that a run uses.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of status ``used`` in their order, columns :data:`COLUMNS`.
+
+    Raises
+    ------
+    ValueError
+        If the file is no manifest or uses no file.
+    """
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if tuple(table.columns) != COLUMNS:
+        raise ValueError(
+            f"{path}: expected columns {', '.join(COLUMNS)}, got {list(table.columns)}"
+        )
+    used = table[table["status"] == "used"].reset_index(drop=True)
+    if used.empty:
+        raise ValueError(f"{path}: the manifest uses no file")
+    return used
+
+
+class RawFolder:
+    """A folder of raw files that all come from one source with the same parameters.
+
+    The folder holds a record of its source. Files of another source or of other parameters never
+    mix with it: the new ones are made in a folder beside it, which takes its place once complete.
+    An interrupted run finds its files where it left them.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the raw files shall stand.
+    identity : mapping
+        Source and parameters, ready for JSON.
+
+    Raises
+    ------
+    ValueError
+        If ``path`` is a file or a folder with files but without a record, which is not ours.
+    """
+
+    _RECORD = ".source.json"
+
+    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
+        self._final = Path(path)
+        self._identity = dict(identity)
+        self._beside = self._final.with_name(f".{self._final.name}.new")
+        self.path = self._final
+        if self._matches(self._final):
+            return
+        if self._is_foreign(self._final):
+            raise ValueError(
+                f"{self._final} holds files but no record of their source, so they may be "
+                "someone's own: move them away, or name another folder"
+            )
+        if self._record_of(self._final) is not None or self._matches(self._beside):
+            self.path = self._beside
+        if not self._matches(self.path):
+            if self.path.exists():
+                shutil.rmtree(self.path)
+            self.save({})
+
+    def _record_of(self, folder: Path) -> dict[str, Any] | None:
+        path = folder / self._RECORD
+        return read_json(path) if path.is_file() else None
+
+    def _matches(self, folder: Path) -> bool:
+        record = self._record_of(folder)
+        return record is not None and record["identity"] == self._identity
+
+    def _is_foreign(self, folder: Path) -> bool:
+        if not folder.exists():
+            return False
+        # Names with a dot are what a run that was killed at the very start leaves.
+        return not folder.is_dir() or (
+            self._record_of(folder) is None
+            and any(not entry.name.startswith(".") for entry in folder.iterdir())
+        )
+
+    def load(self) -> dict[str, Any]:
+        """Return what was last saved."""
+        record = self._record_of(self.path)
+        return {} if record is None else record["state"]
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Remember something about the files for the next run."""
+        write_json(self.path / self._RECORD, {"identity": self._identity, "state": state})
+
+    def finish(self) -> None:
+        """Let the files take the place of those of another source, if there were any."""
+        old = self._final.with_name(f".{self._final.name}.old")
+        if self.path != self._final:
+            if self._final.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                self._final.rename(old)
+            self.path.rename(self._final)
+            self.path = self._final
+        for leftover in (old, self._beside):
+            if leftover.exists():
+                shutil.rmtree(leftover)
