@@ -107,7 +107,9 @@ def test_kinds_differ_from_each_other_and_individuals_within_a_kind(folder):
         labels.append(path.parent.name)
     folds = StratifiedKFold(2, shuffle=True, random_state=0)
     scaled = np.array(features) / np.linalg.norm(features, axis=1).mean()
-    assert 0.35 < cross_val_score(SVC(kernel="linear", C=10), scaled, labels, cv=folds).mean() < 0.95
+    assert (
+        0.35 < cross_val_score(SVC(kernel="linear", C=10), scaled, labels, cv=folds).mean() < 0.95
+    )
 
 
 def test_every_image_shows_something_in_sharp_enough_contrast(folder):

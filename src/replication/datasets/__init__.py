@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from replication.datasets.animal_faces import ANIMAL_FACES
 from replication.datasets.archives import from_archives
 from replication.datasets.catalog import DataSetError
 from replication.datasets.embedded import from_generator
@@ -27,7 +28,7 @@ __all__ = [
     "write_manifest",
 ]
 
-DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE,)}
+DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, ANIMAL_FACES)}
 """The data sets that can be prepared."""
 
 SOURCES: dict[str, Callable[[Request], Prepared]] = {
