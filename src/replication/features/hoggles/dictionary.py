@@ -72,7 +72,7 @@ second view of the motorcycle.
 _BORDER = 1  # cells of grey pixels around the HOG cells of a window
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairedDictionary:
     """Atoms of grey patches and of HOG windows that share their codes.
 
