@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from replication.datasets.animal_faces import ANIMAL_FACES
 from replication.datasets.archives import from_archives
 from replication.datasets.cal500 import CAL500, from_folder
 from replication.datasets.catalog import DataSetError
@@ -29,7 +30,7 @@ __all__ = [
     "write_manifest",
 ]
 
-DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, CMU_MOCAP, CAL500)}
+DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, ANIMAL_FACES, CMU_MOCAP, CAL500)}
 """The data sets that can be prepared."""
 
 SOURCES: dict[str, Callable[[Request], Prepared]] = {
