@@ -27,7 +27,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -328,6 +328,26 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f = invert_cdf(edges, slice_, np.clip(cdf, 0.0, 1.0))
                 maps[i, k] = (f - t) * np.sqrt(density)
         return maps
+
+    @overload
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        method: Literal["em", "fbp"] = ...,
+        n_iter: int = ...,
+        return_residual: Literal[False] = ...,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        method: Literal["em", "fbp"] = ...,
+        n_iter: int = ...,
+        return_residual: Literal[True],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
     def inverse_transform(
         self,

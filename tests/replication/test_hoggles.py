@@ -145,6 +145,15 @@ def test_colour_takes_the_steepest_channel_at_every_pixel():
     np.testing.assert_array_equal(hog_features(np.dstack([green * 1e-3, red])), hog_features(red))
 
 
+def test_faint_gradients_fade_as_the_formula_says():
+    # A ramp of slope 2^-17 a pixel: 64 gradients of two pixels in one orientation of every cell.
+    h = 64 * 2 * 2.0**-17
+    ramp = np.broadcast_to(np.arange(48) * 2.0**-17, (48, 48))
+    expected = 4 * 0.5 * h / np.sqrt(4 * h**2 + 1e-4)
+    features = hog_features(ramp)[1:-1, 1:-1]
+    np.testing.assert_allclose(features[:, :, [0, 18]], expected, rtol=1e-9)
+
+
 def test_bytes_are_the_same_picture_as_their_fractions():
     picture = np.random.default_rng(8).integers(0, 256, (40, 40)).astype(np.uint8)
     np.testing.assert_allclose(hog_features(picture), hog_features(picture / 255), atol=1e-12)
