@@ -224,7 +224,7 @@ def _expect_chunk(
 
     # Statistics need only the pairs with some assignment; often one per base model.
     gains = (responsibilities * chunk.weights[:, None]).T
-    pair_reduced, pair_base = np.nonzero(gains > 0)
+    pair_reduced, pair_base = np.divmod(np.flatnonzero(gains > 0), chunk.weights.size)
     occupancies = np.zeros_like(bounds)
     start, transitions = np.zeros_like(model.startprob), np.zeros_like(model.transmat)
     pair_statistics(
