@@ -1,5 +1,13 @@
 """Mixtures of hidden Markov models and the variational hierarchical EM algorithm."""
 
+from .dynamic_texture import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
 from .models import H3M, HMM
 
-__all__ = ["H3M", "HMM"]
+__all__ = [
+    "H3M",
+    "HEMDTM",
+    "HMM",
+    "DynamicTexture",
+    "DynamicTextureMixture",
+    "fit_dynamic_texture",
+]
