@@ -16,7 +16,7 @@ from typing import TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["ordered_map", "single_threaded_blas"]
+__all__ = ["ordered_map", "single_threaded"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,9 +29,9 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS from splitting products: its split would depend on the machine."""
-    with _controller().limit(limits=1, user_api="blas"):
+def single_threaded() -> Iterator[None]:
+    """Keep BLAS and OpenMP from splitting work: their split would depend on the machine."""
+    with _controller().limit(limits=1):
         yield
 
 

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._moments import natural_parameters, point_moments
 from ._numerics import fast_exp, fast_log, log_or_floor, logsumexp_last, mixture_terms
-from ._parallel import single_threaded_blas
+from ._parallel import single_threaded
 
 if TYPE_CHECKING:
     from .models import H3M
@@ -352,7 +352,7 @@ def component_log_likelihoods(h3m: H3M, sequences: Sequence[ArrayLike]) -> Float
     densities = Densities(h3m, centre)
     limit = frames_per_chunk(*densities.theta.shape)
     result = np.empty((len(lengths), len(h3m)))
-    with single_threaded_blas():
+    with single_threaded():
         for items, part, starts in _chunks(frames, lengths, limit):
             moments = point_moments(np.ascontiguousarray((part - centre).T), densities.full)
             log_emission, _ = densities.emissions(moments)

@@ -1,0 +1,498 @@
+r"""EM for a mixture of hidden Markov models on sequences (Smyth 1997 [1]_).
+
+The sequences of a group :math:`Y_g` belong together to one component. The objective, in nats, is
+
+.. math:: J = \sum_g w_g \log \sum_j \omega_j \prod_{i \in g} p(y_i \mid \mathcal{M}_j).
+
+The E-step computes :math:`l_{ij} = \log p(y_i \mid \mathcal{M}_j)` and the responsibilities
+:math:`z_{gj} \propto \omega_j \exp \sum_{i \in g} l_{ij}`; the M-step is Baum-Welch with each
+sequence counted :math:`w_g z_{gj}` times. One component is the ordinary HMM.
+
+Sequences pass through the E-step in chunks that fit a processor's cache: likelihoods,
+responsibilities and statistics of a chunk are computed in one go.
+
+References
+----------
+.. [1] P. Smyth, "Clustering sequences with hidden Markov models", NIPS 1996.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._moments import n_moments, point_moments
+from ._numerics import log_or_floor, logsumexp_last
+from ._parallel import ordered_map, single_threaded
+from ._random import RandomState, generator
+from ._starts import START_METHODS, partition, starting_hmm
+from ._update import Statistics, maximise, regularised, total
+from ._validation import check_count, check_number
+from .likelihood import (
+    Densities,
+    check_sequences,
+    chunk_borders,
+    forward_pass,
+    frames_per_chunk,
+    run_backward,
+)
+from .models import H3M
+
+__all__ = ["EMH3M"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Whole groups of sequences.
+
+    Attributes
+    ----------
+    frames : array, shape (d, T)
+        Centred frames, in the dtype of the computation.
+    starts : array of int, shape (n + 1,)
+        Where each sequence begins, and T.
+    first_sequence : array of int, shape (G,)
+        First sequence of each group.
+    groups : array of int, shape (n,)
+        Group of each sequence.
+    weights : array, shape (G,)
+        What each group counts.
+    """
+
+    frames: NDArray[np.floating]
+    starts: Integers
+    first_sequence: Integers
+    groups: Integers
+    weights: Floats
+
+
+class _Expectation(NamedTuple):
+    objective: float
+    responsibilities: Floats  # (groups, K)
+    log_likelihoods: Floats  # (sequences, K)
+    statistics: Statistics
+
+
+class _Run(NamedTuple):
+    model: H3M
+    expectation: _Expectation
+    history: list[float]
+    converged: bool
+
+
+class _Data(NamedTuple):
+    """The training set, ordered by group."""
+
+    frames: Floats
+    lengths: Integers
+    groups: Integers
+    group_weights: Floats
+    order: Integers  # position in the user's list of each ordered sequence
+
+
+def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> _Expectation:
+    moments = point_moments(chunk.frames, densities.full)
+    log_emission, shares = densities.emissions(moments)
+    x, exponentials, inverse_sums, log_likelihoods = run_backward(model, log_emission, chunk.starts)
+    joint = np.add.reduceat(log_likelihoods, chunk.first_sequence, axis=0)
+    joint = joint + log_or_floor(model.weights)
+    evidence = logsumexp_last(joint)
+    responsibilities = np.exp(joint - evidence[:, None])
+
+    components = (chunk.weights[:, None] * responsibilities).sum(axis=0)
+    start, transitions = np.zeros_like(model.startprob), np.zeros_like(model.transmat)
+    posterior = np.empty_like(log_emission)
+    forward_pass(
+        model.startprob,
+        model.transmat,
+        chunk.starts,
+        x,
+        exponentials,
+        inverse_sums,
+        log_likelihoods,
+        (chunk.weights[:, None] * responsibilities)[chunk.groups],
+        posterior,
+        start,
+        transitions,
+    )
+    # The shares of the Gaussians become their responsibilities for the frames.
+    shares *= posterior.reshape(len(shares), 1, -1).astype(shares.dtype, copy=False)
+    sums = shares.reshape(-1, shares.shape[-1]) @ moments.T
+    return _Expectation(
+        float(chunk.weights @ evidence),
+        responsibilities,
+        log_likelihoods,
+        Statistics(components, start, transitions, sums.astype(np.float64, copy=False)),
+    )
+
+
+# A variance below this share of its feature's overall variance is lost in the rounding of
+# E[y^2] - E[y]^2.
+_RELATIVE_FLOOR = {"float64": 1e-10, "float32": 1e-4}
+
+
+class EMH3M(BaseEstimator):
+    """Mixture of hidden Markov models fitted to sequences by EM.
+
+    Parameters
+    ----------
+    n_components : int, default 1
+        Number of HMMs, K. One is an ordinary HMM.
+    n_states : int, default 2
+        Hidden states of each, S.
+    n_mix : int, default 1
+        Gaussians of each state's emission, M.
+    covariance_type : {"diag", "full"}, default "diag"
+        Kind of covariance.
+    n_init : int, default 1
+        Number of starts; the one with the largest objective is kept.
+    tol : float or None, default 1e-4
+        Stop when the objective changes by less than this per frame (nats). None runs ``max_iter``
+        M-steps.
+    max_iter : int, default 100
+        Largest number of M-steps.
+    covariance_floor : float, default 1e-6
+        Smallest variance, or smallest eigenvalue of a covariance matrix, in squared data units. It
+        is imposed exactly: the objective does not fall because of it. Variances below 1e-10 (in
+        single precision 1e-4) of a feature's overall variance cannot be resolved and are raised
+        to that as well.
+    reg_covar : float, default 0
+        Added to every variance of the start and after every M-step. With it the objective may
+        fall.
+    dtype : {numpy.float64, numpy.float32}, default numpy.float64
+        Precision of the two large matrix products. Recursions, sums and results are float64.
+    n_jobs : int or None, default None
+        Threads; -1 for all processors. It changes no number.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Seed of the starts.
+
+    Attributes
+    ----------
+    model_ : H3M
+        The fitted mixture.
+    responsibilities_ : array, shape (n, K)
+        Probability of each component given the sequence (and the others of its group).
+    labels_ : array of int, shape (n,)
+        Most probable component.
+    log_likelihoods_ : array, shape (n, K)
+        ``log p(y_i | component j)`` in nats.
+    lower_bound_ : float
+        Objective of the fitted mixture: the log-likelihood, in nats.
+    history_ : array, shape (n_iter_ + 1,)
+        Objective after 0, 1, ... M-steps. It never falls if ``reg_covar`` is 0.
+    n_iter_ : int
+        Number of M-steps done.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    restart_objectives_ : array, shape (number of starts,)
+        Final objective of every start.
+
+    References
+    ----------
+    .. [1] P. Smyth, "Clustering sequences with hidden Markov models", NIPS 1996.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> slow = [rng.normal(np.sin(0.1 * np.arange(60)), 0.1)[:, None] for _ in range(5)]
+    >>> level = [rng.normal(3.0, 0.1, size=(60, 1)) for _ in range(5)]
+    >>> em = EMH3M(n_components=2, n_states=3, random_state=0).fit(slow + level)
+    >>> len(set(em.labels_[:5])), len(set(em.labels_[5:])), em.labels_[0] != em.labels_[5]
+    (1, 1, np.True_)
+    """
+
+    model_: H3M
+    responsibilities_: Floats
+    labels_: Integers
+    log_likelihoods_: Floats
+    lower_bound_: float
+    history_: Floats
+    n_iter_: int
+    converged_: bool
+    restart_objectives_: Floats
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        n_states: int = 2,
+        n_mix: int = 1,
+        covariance_type: str = "diag",
+        *,
+        n_init: int = 1,
+        tol: float | None = 1e-4,
+        max_iter: int = 100,
+        covariance_floor: float = 1e-6,
+        reg_covar: float = 0.0,
+        dtype: DTypeLike = np.float64,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_states = n_states
+        self.n_mix = n_mix
+        self.covariance_type = covariance_type
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.covariance_floor = covariance_floor
+        self.reg_covar = reg_covar
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        sequences: Sequence[ArrayLike],
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        init: H3M | str | None = None,
+    ) -> Self:
+        """Fit the mixture.
+
+        Parameters
+        ----------
+        sequences : list of array-like, each of shape (T_i, d)
+            Observations.
+        groups : array-like, shape (n,), optional
+            Label of the group of each sequence; the sequences of a group share one assignment. By
+            default every sequence is a group of its own.
+        sample_weight : array-like, shape (n,), optional
+            What each sequence counts; the same within a group. A group of weight 2 counts like two
+            such groups.
+        init : H3M or {"kmeans", "random"}, optional
+            Start. ``"kmeans"`` (default) groups sequences by their means and deviations and frames
+            into states and Gaussians; ``"random"`` deals sequences out at random and places
+            Gaussians on random frames. A given H3M is started from once.
+
+        Returns
+        -------
+        EMH3M
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If an argument is malformed, or there are fewer groups of positive weight than
+            components.
+        """
+        self._check_parameters()
+        start = _check_init(self, init)
+        data = _ordered(sequences, groups, sample_weight)
+        if isinstance(start, H3M) and start.n_features != data.frames.shape[1]:
+            raise ValueError(
+                f"init has {start.n_features} features, the sequences have {data.frames.shape[1]}"
+            )
+        n_groups = int((data.group_weights > 0).sum())
+        if n_groups < self.n_components:
+            raise ValueError(
+                f"n_components is {self.n_components}, but there are only {n_groups} "
+                "sequences (or groups of them) of positive weight"
+            )
+        counted = data.frames[np.repeat(data.group_weights[data.groups] > 0, data.lengths)]
+        centre = counted.mean(axis=0)
+        floor = self._floor(counted - centre)
+        chunks = self._chunks(data, centre)
+        rng = generator(self.random_state)
+        with single_threaded():
+            if isinstance(start, H3M):
+                models = [start]
+            else:
+                models = [self._start(data, start, child) for child in rng.spawn(self.n_init)]
+            runs = [self._ascend(model, chunks, centre, floor) for model in models]
+        objectives = np.array([run.history[-1] for run in runs])
+        best = runs[int(np.argmax(objectives))]
+
+        self.model_ = best.model
+        by_group = best.expectation.responsibilities
+        self.responsibilities_ = np.empty((len(data.lengths), self.n_components))
+        self.responsibilities_[data.order] = by_group[data.groups]
+        self.log_likelihoods_ = np.empty_like(self.responsibilities_)
+        self.log_likelihoods_[data.order] = best.expectation.log_likelihoods
+        self.labels_ = self.responsibilities_.argmax(axis=1)
+        self.lower_bound_ = best.history[-1]
+        self.history_ = np.array(best.history)
+        self.n_iter_ = len(best.history) - 1
+        self.converged_ = best.converged
+        self.restart_objectives_ = objectives
+        return self
+
+    def predict(self, sequences: Sequence[ArrayLike]) -> Integers:
+        """Most probable component of each sequence, shape (n,)."""
+        check_is_fitted(self, "model_")
+        log_likelihoods = self.model_.component_log_likelihoods(sequences)
+        return (log_likelihoods + log_or_floor(self.model_.weights)).argmax(axis=1)
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "n_states", "n_mix", "n_init"):
+            check_count(name, getattr(self, name))
+        check_count("max_iter", self.max_iter, 0)
+        if self.tol is not None:
+            check_number("tol", self.tol)
+        check_number("covariance_floor", self.covariance_floor, positive=True)
+        check_number("reg_covar", self.reg_covar)
+        if self.covariance_type not in ("diag", "full"):
+            raise ValueError(
+                f"covariance_type is {self.covariance_type!r}, expected 'diag' or 'full'"
+            )
+        if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+            raise ValueError(f"dtype is {self.dtype!r}, expected float64 or float32")
+
+    def _chunks(self, data: _Data, centre: Floats) -> list[_Chunk]:
+        group_starts = np.flatnonzero(np.diff(data.groups, prepend=-1))
+        frames_of_group = np.add.reduceat(data.lengths, group_starts)
+        full = self.covariance_type == "full"
+        limit = frames_per_chunk(
+            self.n_components * self.n_states * self.n_mix,
+            n_moments(data.frames.shape[1], full),
+        )
+        sequence_ends = np.concatenate([[0], np.cumsum(data.lengths)])
+        group_bounds = np.append(group_starts, len(data.lengths))
+        chunks = []
+        borders = chunk_borders(frames_of_group, limit)
+        for first, last in pairwise(borders):
+            one, end = group_bounds[first], group_bounds[last]
+            starts = sequence_ends[one : end + 1]
+            frames = (data.frames[starts[0] : starts[-1]] - centre).T
+            chunks.append(
+                _Chunk(
+                    np.ascontiguousarray(frames, dtype=self.dtype),
+                    starts - starts[0],
+                    group_bounds[first:last] - one,
+                    data.groups[one:end] - first,
+                    data.group_weights[first:last],
+                )
+            )
+        return chunks
+
+    def _expect(self, model: H3M, chunks: list[_Chunk], centre: Floats) -> _Expectation:
+        densities = Densities(model, centre, self.dtype)
+        work = functools.partial(_expect_chunk, model=model, densities=densities)
+        parts = list(ordered_map(work, chunks, self.n_jobs))
+        return _Expectation(
+            sum(part.objective for part in parts),
+            np.concatenate([part.responsibilities for part in parts]),
+            np.concatenate([part.log_likelihoods for part in parts]),
+            functools.reduce(total, (part.statistics for part in parts)),
+        )
+
+    def _floor(self, centred: Floats) -> Floats | float:
+        """Return the floor asked for, or what the precision of the sums needs if that is more."""
+        needed = _RELATIVE_FLOOR[np.dtype(self.dtype).name] * (centred**2).mean(axis=0)
+        if self.covariance_type == "diag":
+            return np.maximum(self.covariance_floor, needed)
+        # Eigenvalues have no feature of their own; the smallest scale must stay possible.
+        return max(self.covariance_floor, float(needed.min()))
+
+    def _ascend(
+        self, model: H3M, chunks: list[_Chunk], centre: Floats, floor: Floats | float
+    ) -> _Run:
+        weight = sum(float(chunk.weights[chunk.groups] @ np.diff(chunk.starts)) for chunk in chunks)
+        model = regularised(model, floor, self.reg_covar)
+        expectation = self._expect(model, chunks, centre)
+        history = [expectation.objective]
+        converged = False
+        while len(history) <= self.max_iter and not converged:
+            model = maximise(expectation.statistics, model, centre, floor, self.reg_covar)
+            expectation = self._expect(model, chunks, centre)
+            change = abs(expectation.objective - history[-1]) / weight
+            history.append(expectation.objective)
+            converged = self.tol is not None and change < self.tol
+        return _Run(model, expectation, history, converged)
+
+    def _start(self, data: _Data, method: str, rng: np.random.Generator) -> H3M:
+        """Split the groups that count into parts and make one HMM of each."""
+        counted = data.group_weights > 0
+        frames_per_group = np.bincount(data.groups, weights=data.lengths).astype(np.int64)
+        in_use = np.repeat(counted, frames_per_group)
+        parts = np.full(len(counted), -1)
+        parts[counted] = partition(
+            method, data.frames[in_use], frames_per_group[counted], self.n_components, rng
+        )
+        full = self.covariance_type == "full"
+        hmms, weights = [], []
+        for k in range(self.n_components):
+            members = parts[data.groups] == k
+            frames = data.frames[np.repeat(members, data.lengths)]
+            hmms.append(
+                starting_hmm(
+                    method,
+                    frames,
+                    data.lengths[members],
+                    self.n_states,
+                    self.n_mix,
+                    full,
+                    self.covariance_floor,
+                    rng,
+                )
+            )
+            weights.append(data.group_weights[parts == k].sum())
+        return H3M.from_hmms(hmms, np.array(weights) / np.sum(weights))
+
+
+def _ordered(
+    sequences: Sequence[ArrayLike], groups: ArrayLike | None, sample_weight: ArrayLike | None
+) -> _Data:
+    """Check the training set and bring the sequences of each group together."""
+    frames, lengths = check_sequences(sequences)
+    n = len(lengths)
+    if groups is None:
+        codes = np.arange(n)
+    else:
+        labels = np.asarray(groups)
+        if labels.shape != (n,):
+            raise ValueError(f"groups has shape {labels.shape}, expected ({n},)")
+        codes = np.unique(labels, return_inverse=True)[1]
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        i = int(bad.argmax())
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a finite number >= 0")
+    if not (weights > 0).any():
+        raise ValueError("sample_weight is zero everywhere")
+    order = np.argsort(codes, kind="stable")
+    codes, sorted_weights = codes[order], weights[order]
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    group_weights = sorted_weights[first]
+    unequal = sorted_weights != group_weights[codes]
+    if unequal.any():
+        i = int(order[unequal.argmax()])
+        raise ValueError(
+            f"sample_weight[{i}] is {weights[i]}, but another sequence of its group has "
+            f"{group_weights[codes[unequal.argmax()]]}: a group has one weight"
+        )
+    ends = np.cumsum(lengths)
+    rows = np.concatenate([np.arange(ends[i] - lengths[i], ends[i]) for i in order])
+    return _Data(frames[rows], lengths[order], codes, group_weights, order)
+
+
+def _check_init(estimator: EMH3M, init: H3M | str | None) -> H3M | str:
+    """Return a starting model or the name of a way to make one."""
+    if isinstance(init, H3M):
+        for name, found in (
+            ("n_components", len(init)),
+            ("n_states", init.n_states),
+            ("n_mix", init.n_mix),
+            ("covariance_type", init.covariance_type),
+        ):
+            wanted = getattr(estimator, name)
+            if found != wanted:
+                raise ValueError(f"init has {name}={found!r}, the estimator {wanted!r}")
+        return init
+    method = "kmeans" if init is None else init
+    if method not in START_METHODS:
+        raise ValueError(f"init is {init!r}, expected an H3M, 'kmeans' or 'random'")
+    return method
