@@ -15,16 +15,22 @@ gives them through :class:`HEMProblem`.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import logsumexp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
-__all__ = ["HEMProblem", "HEMRun", "assign", "check_count", "check_weights", "run_hem"]
+from ._numerics import log_or_floor, logsumexp_last
+from ._parallel import single_threaded
+from ._validation import check_count, check_number
 
-FloatArray = npt.NDArray[np.float64]
+__all__ = ["HEMEstimator", "HEMProblem", "HEMRun", "assign", "checked_weights", "run_hem"]
+
+Floats = NDArray[np.float64]
 Model = TypeVar("Model")
 Statistics = TypeVar("Statistics")
 
@@ -32,10 +38,10 @@ Statistics = TypeVar("Statistics")
 class HEMProblem(Protocol[Model, Statistics]):
     """What a family of distributions contributes to hierarchical EM."""
 
-    def expectation(self, model: Model) -> tuple[FloatArray, Statistics]:
+    def expectation(self, model: Model) -> tuple[Floats, Statistics]:
         """Return ``l_ij`` (n_base, n_components) in nats and the statistics behind it."""
 
-    def maximisation(self, model: Model, statistics: Statistics, shares: FloatArray) -> Model:
+    def maximisation(self, model: Model, statistics: Statistics, shares: Floats) -> Model:
         """Return the components that maximise the expectation weighted by ``shares``.
 
         ``shares`` (n_base, n_components) are ``z_ij w_i``. A component whose shares are all zero
@@ -45,10 +51,10 @@ class HEMProblem(Protocol[Model, Statistics]):
     def reseed(self, model: Model, component: int, item: int) -> Model:
         """Return ``model`` with ``component`` replaced by base component ``item``."""
 
-    def weights_of(self, model: Model) -> FloatArray:
+    def weights_of(self, model: Model) -> Floats:
         """Return the mixture weights (n_components,)."""
 
-    def with_weights(self, model: Model, weights: FloatArray) -> Model:
+    def with_weights(self, model: Model, weights: Floats) -> Model:
         """Return ``model`` with other mixture weights."""
 
 
@@ -57,14 +63,14 @@ class HEMRun(Generic[Model]):
     """The outcome of one run; the arrays belong to ``model``, the final one."""
 
     model: Model
-    responsibilities: FloatArray
-    log_likelihoods: FloatArray
-    history: FloatArray
+    responsibilities: Floats
+    log_likelihoods: Floats
+    history: Floats
     converged: bool
 
 
-def check_weights(weights: npt.ArrayLike | None, n_items: int) -> FloatArray:
-    """Return normalised base weights; ``None`` means uniform.
+def checked_weights(weights: ArrayLike | None, n_items: int) -> Floats:
+    """Return base weights scaled to sum 1; ``None`` means equal ones.
 
     Raises
     ------
@@ -79,23 +85,13 @@ def check_weights(weights: npt.ArrayLike | None, n_items: int) -> FloatArray:
         raise ValueError(f"weights has shape {checked.shape}, expected ({n_items},)")
     bad = np.flatnonzero(~np.isfinite(checked) | (checked < 0))
     if bad.size:
-        raise ValueError(f"weights[{bad[0]}] is {checked[bad[0]]}; must be finite and >= 0")
+        raise ValueError(f"weights[{bad[0]}] is {checked[bad[0]]}, expected a finite number >= 0")
     if checked.sum() == 0:
         raise ValueError("weights are all zero")
     return checked / checked.sum()
 
 
-def check_count(name: str, value: int, at_most: int | None = None, of: str = "") -> None:
-    """Raise a ``ValueError`` naming the argument unless ``1 <= value <= at_most``."""
-    if value != int(value) or value < 1:
-        raise ValueError(f"{name} is {value}; expected an integer >= 1")
-    if at_most is not None and value > at_most:
-        raise ValueError(f"{name} is {value}, but there are only {at_most} {of}")
-
-
-def assign(
-    weights: FloatArray, log_likelihoods: FloatArray, counts: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def assign(weights: Floats, log_likelihoods: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """Return ``z`` (n_base, n_components) and the terms (n_base,) whose sum is ``J``.
 
     Parameters
@@ -107,17 +103,15 @@ def assign(
     counts : (n_base,) array
         Virtual samples of each base component, ``N * w_i``.
     """
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(weights)
-    joint = log_weights + counts[:, np.newaxis] * log_likelihoods
-    evidence: FloatArray = logsumexp(joint, axis=1)
+    joint = log_or_floor(weights) + counts[:, np.newaxis] * log_likelihoods
+    evidence = logsumexp_last(joint)
     return np.exp(joint - evidence[:, np.newaxis]), evidence
 
 
 def run_hem(
     problem: HEMProblem[Model, Statistics],
     model: Model,
-    base_weights: FloatArray,
+    base_weights: Floats,
     virtual_samples: float,
     tol: float | None,
     max_iter: int,
@@ -169,3 +163,81 @@ def run_hem(
         if tol is not None and not empty:
             converged = history[-1] - history[-2] < tol * abs(history[-2])
     return HEMRun(model, responsibilities, log_likelihoods, np.array(history), converged)
+
+
+class HEMEstimator(BaseEstimator):
+    """What the estimators built on :func:`run_hem` share: parameters, restarts, results."""
+
+    n_components: int
+    virtual_samples: float
+    n_init: int
+    tol: float | None
+    max_iter: int
+    covariance_floor: float
+
+    model_: Any
+    responsibilities_: Floats
+    labels_: NDArray[np.int64]
+    log_likelihoods_: Floats
+    lower_bound_: float
+    history_: Floats
+    n_iter_: int
+    converged_: bool
+    restart_objectives_: Floats
+    timings_: dict[str, float]
+
+    def _check_parameters(self, base_weights: Floats) -> None:
+        check_count("n_components", self.n_components)
+        check_count("n_init", self.n_init)
+        check_count("max_iter", self.max_iter, 0)
+        check_number("virtual_samples", self.virtual_samples, positive=True)
+        check_number("covariance_floor", self.covariance_floor, positive=True)
+        if self.tol is not None:
+            check_number("tol", self.tol)
+        available = int((base_weights > 0).sum())
+        if self.n_components > available:
+            raise ValueError(
+                f"n_components is {self.n_components}, but there are only {available} base "
+                "components of positive weight"
+            )
+
+    def _run(
+        self, problem: HEMProblem[Model, Any], initial: Model, base_weights: Floats
+    ) -> HEMRun[Model]:
+        return run_hem(
+            problem, initial, base_weights, self.virtual_samples, self.tol, self.max_iter
+        )
+
+    def _fit_starts(
+        self,
+        problem: HEMProblem[Model, Any],
+        base_weights: Floats,
+        starts: list[Callable[[], Model]],
+        preparation: float,
+    ) -> None:
+        """Run from every start, keep the run with the highest objective, set the results.
+
+        ``preparation`` is the time, in seconds, that was spent on the base before.
+        """
+        seconds = {"init": preparation, "em": 0.0}
+        runs = []
+        with single_threaded():
+            for make_initial in starts:
+                begun = time.perf_counter()
+                initial = make_initial()
+                ready = time.perf_counter()
+                runs.append(self._run(problem, initial, base_weights))
+                seconds["init"] += ready - begun
+                seconds["em"] += time.perf_counter() - ready
+        objectives = np.array([run.history[-1] for run in runs])
+        best = runs[int(objectives.argmax())]
+        self.model_ = best.model
+        self.responsibilities_ = best.responsibilities
+        self.labels_ = best.responsibilities.argmax(axis=1)
+        self.log_likelihoods_ = best.log_likelihoods
+        self.lower_bound_ = float(best.history[-1])
+        self.history_ = best.history
+        self.n_iter_ = len(best.history) - 1
+        self.converged_ = best.converged
+        self.restart_objectives_ = objectives
+        self.timings_ = seconds

@@ -46,15 +46,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator
 
-from ._hem import HEMRun, check_count, check_weights, run_hem
-from ._parallel import single_threaded_blas
+from ._hem import HEMEstimator, checked_weights
+from ._parallel import single_threaded
 from ._random import RandomState, generator
+from ._update import bounded_covars
+from ._validation import check_count, check_number
 from .likelihood import check_sequences, mix
 from .models import _check_distributions, _Container, _frozen
 
@@ -219,7 +221,7 @@ class DynamicTextureMixture(_Container):
                         f"systems[{k}] has {what} {found}, systems[0] has {what} {wanted}"
                     )
         return cls(
-            check_weights(weights, len(systems)),
+            checked_weights(weights, len(systems)),
             np.stack([system.transition for system in systems]),
             np.stack([system.transition_covar for system in systems]),
             np.stack([system.observation for system in systems]),
@@ -243,7 +245,7 @@ class DynamicTextureMixture(_Container):
             ``log p(y_i | component k)`` in nats, without the component's weight.
         """
         frames, lengths = check_sequences(sequences, self.n_features)
-        with single_threaded_blas():
+        with single_threaded():
             columns = [_kalman_log_likelihoods(self, k, frames, lengths) for k in range(len(self))]
         return np.stack(columns, axis=1)
 
@@ -272,8 +274,7 @@ class DynamicTextureMixture(_Container):
         states : array, shape (n_sequences, length, n)
             The hidden states.
         """
-        if n_sequences < 0:
-            raise ValueError(f"n_sequences is {n_sequences}, expected a number >= 0")
+        check_count("n_sequences", n_sequences, 0)
         check_count("length", length)
         rng = generator(random_state)
         components = rng.choice(len(self), size=n_sequences, p=self.weights / self.weights.sum())
@@ -405,15 +406,6 @@ def _square_roots(covars: Floats) -> Floats:
     return result
 
 
-def _floored(covar: Floats, floor: float) -> Floats:
-    """Return the nearest symmetric matrix with no eigenvalue below ``floor``."""
-    values, vectors = np.linalg.eigh((covar + covar.T) / 2)
-    if values[0] >= floor:
-        return (covar + covar.T) / 2
-    result: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
-    return result
-
-
 def _kalman_log_likelihoods(
     mixture: DynamicTextureMixture, k: int, frames: Floats, lengths: NDArray[np.int64]
 ) -> Floats:
@@ -523,8 +515,13 @@ def fit_dynamic_texture(
     n_steps, n_features = data.shape
     if n_steps < 2:
         raise ValueError("sequence has 1 observation; a transition needs at least 2")
-    check_count("n_states", n_states, min(n_steps, n_features), "dimensions in the sequence")
-    _check_floors(covariance_floor, max_spectral_radius)
+    if check_count("n_states", n_states) > min(n_steps, n_features):
+        raise ValueError(
+            f"n_states is {n_states}, but the sequence has shape {data.shape}; expected at most "
+            f"{min(n_steps, n_features)}"
+        )
+    check_number("covariance_floor", covariance_floor, positive=True)
+    check_number("max_spectral_radius", max_spectral_radius, positive=True)
     offset = data.mean(axis=0)
     left, singular, right = linalg.svd((data - offset).T, full_matrices=False)
     observation = left[:, :n_states]
@@ -539,20 +536,13 @@ def fit_dynamic_texture(
     variance = (singular[n_states:] ** 2).sum() / data.size
     return DynamicTexture(
         transition,
-        _floored(residuals @ residuals.T / (n_steps - 1), covariance_floor),
+        bounded_covars(residuals @ residuals.T / (n_steps - 1), True, covariance_floor),
         observation,
         offset,
         np.array(max(variance, covariance_floor)),
         np.zeros(n_states),
-        _floored(states @ states.T / n_steps, covariance_floor),
+        bounded_covars(states @ states.T / n_steps, True, covariance_floor),
     )
-
-
-def _check_floors(covariance_floor: float, max_spectral_radius: float) -> None:
-    if not covariance_floor > 0:
-        raise ValueError(f"covariance_floor is {covariance_floor}; expected a number > 0")
-    if not max_spectral_radius > 0:
-        raise ValueError(f"max_spectral_radius is {max_spectral_radius}; expected a number > 0")
 
 
 def _prior_moments(mixture: DynamicTextureMixture, length: int) -> tuple[Floats, Floats]:
@@ -759,13 +749,16 @@ class _DynamicTextureProblem:
         initial_covar = pooled(moments.first_second) - np.outer(initial_mean, initial_mean)
         return DynamicTexture(
             transition,
-            _floored(transition_covar, self.covariance_floor),
+            self._bounded(transition_covar),
             coefficients[:, :states],
             coefficients[:, states] + self.centre,
             np.array(max(variance, self.covariance_floor)),
             initial_mean,
-            _floored(initial_covar, self.covariance_floor),
+            self._bounded(initial_covar),
         )
+
+    def _bounded(self, covar: Floats) -> Floats:
+        return bounded_covars((covar + covar.T) / 2, True, self.covariance_floor)
 
     def reseed(
         self, model: DynamicTextureMixture, component: int, item: int
@@ -788,7 +781,7 @@ def _time_diagonal(blocks: Floats, lag: int) -> Floats:
     return result
 
 
-class HEMDTM(BaseEstimator):
+class HEMDTM(HEMEstimator):
     r"""Cluster dynamic textures by hierarchical EM and learn a novel texture for each cluster.
 
     Maximises
@@ -837,13 +830,17 @@ class HEMDTM(BaseEstimator):
         Most probable component of each base texture.
     log_likelihoods_ : array, shape (n_base, n_components)
         Expected log-likelihood of one virtual sequence, in nats, for ``model_``.
+    lower_bound_ : float
+        The objective, for ``model_``.
     history_ : array, shape (n_iter_ + 1,)
-        ``history_[k]`` is the objective after ``k`` M-steps. It never falls, unless a floor or
-        the spectral radius acts or an empty component is restarted.
+        ``history_[k]`` is the objective after ``k`` M-steps. It never falls, unless the spectral
+        radius is limited or an empty component is restarted.
     converged_ : bool
         Whether ``tol`` was reached.
     n_iter_ : int
         M-steps of the run that was kept.
+    restart_objectives_ : array, shape (number of starts,)
+        Final objective of every start.
     timings_ : dict of str to float
         Seconds: ``"init"`` (moments of the base, starts, splitting) and ``"em"``.
 
@@ -882,7 +879,7 @@ class HEMDTM(BaseEstimator):
         self,
         systems: Sequence[DynamicTexture] | DynamicTextureMixture,
         weights: ArrayLike | None = None,
-    ) -> HEMDTM:
+    ) -> Self:
         """Reduce the base textures.
 
         Parameters
@@ -908,51 +905,17 @@ class HEMDTM(BaseEstimator):
         if weights is None and isinstance(systems, DynamicTextureMixture):
             weights = systems.weights
         base = DynamicTextureMixture.from_systems(list(systems), weights)
+        self._check_parameters(base.weights)
         check_count("virtual_length", self.virtual_length)
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
-        if not (np.isfinite(self.virtual_samples) and self.virtual_samples > 0):
-            raise ValueError(f"virtual_samples is {self.virtual_samples}; expected a number > 0")
-        _check_floors(self.covariance_floor, self.max_spectral_radius)
-        check_count(
-            "n_components",
-            self.n_components,
-            int((base.weights > 0).sum()),
-            "base textures of positive weight",
-        )
+        check_number("max_spectral_radius", self.max_spectral_radius, positive=True)
         problem = _DynamicTextureProblem(
             base, self.virtual_length, self.covariance_floor, self.max_spectral_radius
         )
         rng = generator(self.random_state)
-        self.timings_ = {"init": time.perf_counter() - start, "em": 0.0}
-        best: HEMRun[DynamicTextureMixture] | None = None
         given = isinstance(self.init, DynamicTextureMixture)
-        for _ in range(1 if given else self.n_init):
-            start = time.perf_counter()
-            with single_threaded_blas():
-                initial = self._initial_model(problem, rng)
-                ready = time.perf_counter()
-                run = self._run(problem, initial)
-            self.timings_["init"] += ready - start
-            self.timings_["em"] += time.perf_counter() - ready
-            if best is None or run.history[-1] > best.history[-1]:
-                best = run
-        assert best is not None
-        self.model_ = best.model
-        self.responsibilities_ = best.responsibilities
-        self.labels_ = best.responsibilities.argmax(axis=1)
-        self.log_likelihoods_ = best.log_likelihoods
-        self.history_ = best.history
-        self.converged_ = best.converged
-        self.n_iter_ = len(best.history) - 1
+        starts = [lambda: self._initial_model(problem, rng)] * (1 if given else self.n_init)
+        self._fit_starts(problem, base.weights, starts, time.perf_counter() - start)
         return self
-
-    def _run(
-        self, problem: _DynamicTextureProblem, initial: DynamicTextureMixture
-    ) -> HEMRun[DynamicTextureMixture]:
-        return run_hem(
-            problem, initial, problem.base.weights, self.virtual_samples, self.tol, self.max_iter
-        )
 
     def _initial_model(
         self, problem: _DynamicTextureProblem, rng: np.random.Generator
@@ -975,10 +938,11 @@ class HEMDTM(BaseEstimator):
         if self.init == "split":
             model = self._draw(base, 1, rng)
             while len(model) < self.n_components:
-                model = _split(self._run(problem, model).model, base, self.n_components, rng)
+                run = self._run(problem, model, base.weights)
+                model = _split(run.model, base, self.n_components, rng)
             return model
         raise ValueError(
-            f'init is {self.init!r}; expected "base", "split" or a DynamicTextureMixture'
+            f'init is {self.init!r}, expected "base", "split" or a DynamicTextureMixture'
         )
 
     @staticmethod

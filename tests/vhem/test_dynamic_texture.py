@@ -456,7 +456,7 @@ def test_errors_name_the_argument_and_the_index():
         DynamicTextureMixture.from_systems([texture, texture], [2, -1])
     with pytest.raises(ValueError, match=r"sequences\[1\] has 2 features, expected 3"):
         texture.score_samples([np.ones((5, 3)), np.ones((5, 2))])
-    with pytest.raises(ValueError, match="n_states is 4, but there are only 3"):
+    with pytest.raises(ValueError, match="n_states is 4, but the sequence has shape"):
         fit_dynamic_texture(np.ones((9, 3)), 4)
     with pytest.raises(ValueError, match="at least 2"):
         fit_dynamic_texture(np.ones((1, 3)), 1)
@@ -467,12 +467,12 @@ def test_errors_name_the_argument_and_the_index():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_components": 4}, "n_components is 4, but there are only 3 base textures"),
+        ({"n_components": 4}, "n_components is 4, but there are only 3 base comp"),
         ({"n_components": 0}, "n_components is 0"),
         ({"virtual_samples": -1.0}, "virtual_samples is -1"),
         ({"virtual_length": 0}, "virtual_length is 0"),
         ({"init": "kmeans"}, "init is 'kmeans'"),
-        ({"max_iter": 0}, "max_iter is 0"),
+        ({"max_iter": -1}, "max_iter is -1"),
         ({"covariance_floor": 0.0}, "covariance_floor is 0"),
         ({"max_spectral_radius": 0.0}, "max_spectral_radius is 0"),
     ],
