@@ -1,9 +1,11 @@
 """Mixtures of hidden Markov models and the variational hierarchical EM algorithm."""
 
+from .controls import ParameterKMeans, SampledKLClustering, sampled_divergence
 from .dynamic_texture import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
 from .em import EMH3M
 from .gaussian import HEMGMM
 from .models import H3M, HMM
+from .sampling import SHEM
 
 __all__ = [
     "EMH3M",
@@ -11,7 +13,11 @@ __all__ = [
     "HEMDTM",
     "HEMGMM",
     "HMM",
+    "SHEM",
     "DynamicTexture",
     "DynamicTextureMixture",
+    "ParameterKMeans",
+    "SampledKLClustering",
     "fit_dynamic_texture",
+    "sampled_divergence",
 ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,9 +28,20 @@ from ._numerics import log_or_floor, logsumexp_last
 from ._parallel import single_threaded
 from ._validation import check_count, check_number
 
-__all__ = ["HEMEstimator", "HEMProblem", "HEMRun", "assign", "checked_weights", "run_hem"]
+__all__ = [
+    "HEMEstimator",
+    "HEMProblem",
+    "HEMRun",
+    "assign",
+    "checked_weights",
+    "draw_base",
+    "run_hem",
+]
 
 Floats = NDArray[np.float64]
+# Virtual samples for each base component, as in vhem.VHEM: assignments are practically hard.
+_SAMPLES_PER_COMPONENT = 1e4
+
 Model = TypeVar("Model")
 Statistics = TypeVar("Statistics")
 
@@ -69,6 +80,13 @@ class HEMRun(Generic[Model]):
     converged: bool
 
 
+class _Expectation(NamedTuple):
+    objective: float
+    responsibilities: Floats
+    log_likelihoods: Floats
+    statistics: Any
+
+
 def checked_weights(weights: ArrayLike | None, n_items: int) -> Floats:
     """Return base weights scaled to sum 1; ``None`` means equal ones.
 
@@ -89,6 +107,11 @@ def checked_weights(weights: ArrayLike | None, n_items: int) -> Floats:
     if checked.sum() == 0:
         raise ValueError("weights are all zero")
     return checked / checked.sum()
+
+
+def draw_base(base_weights: Floats, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return indices of different base components of positive weight, for a start."""
+    return rng.choice(np.flatnonzero(base_weights > 0), number, replace=False)
 
 
 def assign(weights: Floats, log_likelihoods: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -116,11 +139,11 @@ def run_hem(
     tol: float | None,
     max_iter: int,
 ) -> HEMRun[Model]:
-    """Alternate the two steps from ``model`` until ``J`` rises by less than ``tol * |J|``.
+    """Alternate the two steps from ``model`` until ``J`` changes by less than ``tol * |J|``.
 
     A component whose weight falls below half a base component's share, ``1 / (2 n_base)``, is
-    empty. It is restarted once from the base component that the mixture explains worst; the
-    objective may fall in that step, and convergence is not judged there.
+    empty. It is moved once to the base component that is explained worst, if that raises the
+    objective; convergence is not judged in that step.
 
     Parameters
     ----------
@@ -133,43 +156,61 @@ def run_hem(
     virtual_samples : float
         ``N``.
     tol : float or None
-        Relative rise of ``J`` below which the run has converged; ``None`` never stops early.
+        Relative change of ``J`` below which the run has converged; ``None`` never stops early.
     max_iter : int
         Largest number of M-steps.
     """
-    counts = virtual_samples * base_weights
     present = base_weights > 0
-    log_likelihoods, statistics = problem.expectation(model)
-    responsibilities, evidence = assign(problem.weights_of(model), log_likelihoods, counts)
-    history = [float(evidence.sum())]
-    reseeded: set[int] = set()
+    counts = virtual_samples * base_weights
+
+    def expect(model: Model) -> _Expectation:
+        log_likelihoods, statistics = problem.expectation(model)
+        responsibilities, evidence = assign(problem.weights_of(model), log_likelihoods, counts)
+        return _Expectation(
+            float(evidence[present].sum()), responsibilities, log_likelihoods, statistics
+        )
+
+    expectation = expect(model)
+    history = [expectation.objective]
+    moved: set[int] = set()
     converged = False
     while not converged and len(history) <= max_iter:
-        shares = responsibilities * base_weights[:, np.newaxis]
-        weights = responsibilities[present].mean(axis=0)
-        model = problem.maximisation(model, statistics, shares)
-        empty = {int(j) for j in np.flatnonzero(weights < 0.5 / present.sum())} - reseeded
-        if empty:
-            worst_first = np.argsort(evidence, kind="stable")
-            for component, item in zip(sorted(empty), worst_first, strict=False):
-                model = problem.reseed(model, component, int(item))
-                weights[component] = 1.0 / present.sum()
-            weights /= weights.sum()
-            reseeded |= empty
+        shares = expectation.responsibilities * base_weights[:, np.newaxis]
+        model = problem.maximisation(model, expectation.statistics, shares)
+        weights = expectation.responsibilities[present].mean(axis=0)
         model = problem.with_weights(model, weights)
-        log_likelihoods, statistics = problem.expectation(model)
-        responsibilities, evidence = assign(weights, log_likelihoods, counts)
-        history.append(float(evidence.sum()))
-        if tol is not None and not empty:
-            converged = history[-1] - history[-2] < tol * abs(history[-2])
-    return HEMRun(model, responsibilities, log_likelihoods, np.array(history), converged)
+        expectation = expect(model)
+        empty = [j for j in np.flatnonzero(weights < 0.5 / present.sum()) if j not in moved]
+        if empty:
+            component = int(empty[0])
+            moved.add(component)
+            explained = base_weights * expectation.log_likelihoods.max(axis=1)
+            worst = int(np.where(present, explained, np.inf).argmin())
+            trial = problem.reseed(model, component, worst)
+            share = 1.0 / present.sum()
+            moved_weights = (1.0 - share) * weights
+            moved_weights[component] += share
+            trial = problem.with_weights(trial, moved_weights)
+            trial_expectation = expect(trial)
+            if trial_expectation.objective > expectation.objective:
+                model, expectation = trial, trial_expectation
+        change = abs(expectation.objective - history[-1])
+        history.append(expectation.objective)
+        converged = tol is not None and not empty and change < tol * abs(history[-2])
+    return HEMRun(
+        model,
+        expectation.responsibilities,
+        expectation.log_likelihoods,
+        np.array(history),
+        converged,
+    )
 
 
 class HEMEstimator(BaseEstimator):
     """What the estimators built on :func:`run_hem` share: parameters, restarts, results."""
 
     n_components: int
-    virtual_samples: float
+    virtual_samples: float | None
     n_init: int
     tol: float | None
     max_iter: int
@@ -190,7 +231,8 @@ class HEMEstimator(BaseEstimator):
         check_count("n_components", self.n_components)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter, 0)
-        check_number("virtual_samples", self.virtual_samples, positive=True)
+        if self.virtual_samples is not None:
+            check_number("virtual_samples", self.virtual_samples, positive=True)
         check_number("covariance_floor", self.covariance_floor, positive=True)
         if self.tol is not None:
             check_number("tol", self.tol)
@@ -204,9 +246,10 @@ class HEMEstimator(BaseEstimator):
     def _run(
         self, problem: HEMProblem[Model, Any], initial: Model, base_weights: Floats
     ) -> HEMRun[Model]:
-        return run_hem(
-            problem, initial, base_weights, self.virtual_samples, self.tol, self.max_iter
-        )
+        samples = self.virtual_samples
+        if samples is None:
+            samples = _SAMPLES_PER_COMPONENT * int((base_weights > 0).sum())
+        return run_hem(problem, initial, base_weights, samples, self.tol, self.max_iter)
 
     def _fit_starts(
         self,

@@ -52,7 +52,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from ._hem import HEMEstimator, checked_weights
+from ._hem import HEMEstimator, checked_weights, draw_base
 from ._parallel import single_threaded
 from ._random import RandomState, generator
 from ._update import bounded_covars
@@ -796,21 +796,20 @@ class HEMDTM(HEMEstimator):
     ----------
     n_components : int
         Number of clusters, at most the number of base textures.
-    virtual_samples : float
-        ``N``, virtual sequences in all; base texture ``i`` stands for ``N w_i`` of them. A large
-        number makes the assignments hard.
+    virtual_samples : float, optional
+        ``N``, virtual sequences in all; base texture ``i`` stands for ``N w_i`` of them. Default
+        10,000 per base texture, which makes the assignments practically hard.
     virtual_length : int
         ``tau``, length of a virtual sequence.
     init : {"base", "split"} or DynamicTextureMixture
-        Start: from ``n_components`` base textures drawn without replacement with their weights as
-        probabilities; by component splitting (one component first, then the heaviest ones are
+        Start: from ``n_components`` base textures of positive weight drawn at random; by component splitting (one component first, then the heaviest ones are
         doubled and perturbed until there are enough; [1]_); or from a given mixture.
     n_init : int
         Number of starts of which the one with the highest objective is kept. A given mixture is
         started from once.
     tol : float or None
-        The run has converged when the objective rises by less than ``tol`` relative to its
-        modulus. ``None`` never stops early.
+        The run has converged when the objective changes by less than ``tol`` relative to its
+        size. ``None`` never stops early.
     max_iter : int
         Largest number of M-steps of a run.
     covariance_floor : float
@@ -834,7 +833,7 @@ class HEMDTM(HEMEstimator):
         The objective, for ``model_``.
     history_ : array, shape (n_iter_ + 1,)
         ``history_[k]`` is the objective after ``k`` M-steps. It never falls, unless the spectral
-        radius is limited or an empty component is restarted.
+        radius is limited.
     converged_ : bool
         Whether ``tol`` was reached.
     n_iter_ : int
@@ -854,10 +853,10 @@ class HEMDTM(HEMEstimator):
         self,
         n_components: int = 2,
         *,
-        virtual_samples: float = 1e4,
+        virtual_samples: float | None = None,
         virtual_length: int = 10,
         init: str | DynamicTextureMixture = "base",
-        n_init: int = 1,
+        n_init: int = 10,
         tol: float | None = 1e-5,
         max_iter: int = 100,
         covariance_floor: float = 1e-6,
@@ -949,7 +948,7 @@ class HEMDTM(HEMEstimator):
     def _draw(
         base: DynamicTextureMixture, number: int, rng: np.random.Generator
     ) -> DynamicTextureMixture:
-        chosen = rng.choice(len(base), size=number, replace=False, p=base.weights)
+        chosen = draw_base(base.weights, number, rng)
         return DynamicTextureMixture.from_systems([base[int(i)] for i in chosen])
 
 

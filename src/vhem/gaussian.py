@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
-from ._hem import HEMEstimator, checked_weights
+from ._hem import HEMEstimator, checked_weights, draw_base
 from ._moments import gaussian_moments, natural_parameters, parameters_from_moments
 from ._random import RandomState, generator
 from ._update import bounded_covars
@@ -98,18 +98,18 @@ class HEMGMM(HEMEstimator):
     ----------
     n_components : int
         Number of Gaussians in the reduced mixture, at most the number of base Gaussians.
-    virtual_samples : float
-        ``N``, virtual points in all. A large number makes the assignments hard.
+    virtual_samples : float, optional
+        ``N``, virtual points in all; base Gaussian ``p`` stands for ``N w_p`` of them. Default
+        10,000 per base Gaussian, which makes the assignments practically hard.
     init : {"kmeans", "base"} or HMM
         Start: from a k-means clustering of the base means; from ``n_components`` base Gaussians
-        drawn without replacement with their weights as probabilities; or from a given mixture
-        (an HMM with one state).
+        of positive weight drawn at random; or from a given mixture (an HMM with one state).
     n_init : int
         Number of starts of which the one with the highest objective is kept. A given mixture is
         started from once.
     tol : float or None
-        The run has converged when the objective rises by less than ``tol`` relative to its
-        modulus. ``None`` never stops early.
+        The run has converged when the objective changes by less than ``tol`` relative to its
+        size. ``None`` never stops early.
     max_iter : int
         Largest number of M-steps of a run.
     covariance_floor : float
@@ -131,8 +131,7 @@ class HEMGMM(HEMEstimator):
     lower_bound_ : float
         The objective, for ``model_``.
     history_ : array, shape (n_iter_ + 1,)
-        ``history_[k]`` is the objective after ``k`` M-steps. It never falls, unless an empty
-        component is restarted.
+        ``history_[k]`` is the objective after ``k`` M-steps. It never falls.
     converged_ : bool
         Whether ``tol`` was reached.
     n_iter_ : int
@@ -157,9 +156,9 @@ class HEMGMM(HEMEstimator):
         self,
         n_components: int = 16,
         *,
-        virtual_samples: float = 1e4,
+        virtual_samples: float | None = None,
         init: str | HMM = "kmeans",
-        n_init: int = 1,
+        n_init: int = 10,
         tol: float | None = 1e-6,
         max_iter: int = 100,
         covariance_floor: float = 1e-6,
@@ -225,7 +224,7 @@ class HEMGMM(HEMEstimator):
         if self.init not in ("base", "kmeans"):
             raise ValueError(f'init is {self.init!r}, expected "base", "kmeans" or an HMM')
         n_base = len(problem.means)
-        drawn = rng.choice(n_base, size=self.n_components, replace=False, p=base_weights)
+        drawn = draw_base(base_weights, self.n_components, rng)
         equal = np.full(self.n_components, 1.0 / self.n_components)
         model = one_state_model(equal, problem.means[drawn], problem.covars[drawn])
         if self.init == "base":

@@ -328,7 +328,7 @@ def test_m_step_is_a_stationary_point_by_finite_differences(length):
 def test_a_single_virtual_observation_leaves_the_dynamics_alone():
     rng = np.random.default_rng(2)
     base = [random_texture(rng) for _ in range(3)]
-    model = HEMDTM(1, virtual_length=1, random_state=0).fit(base).model_
+    model = HEMDTM(1, n_init=1, virtual_length=1, random_state=0).fit(base).model_
     assert any(np.array_equal(model.transition[0], system.transition) for system in base)
 
 
@@ -347,7 +347,7 @@ def test_three_groups_are_recovered_and_the_objective_never_falls(three_groups, 
 
 def test_fitted_arrays_belong_to_the_final_model(three_groups):
     base, _ = three_groups
-    hem = HEMDTM(3, virtual_samples=50.0, tol=1e-4, random_state=0).fit(base)
+    hem = HEMDTM(3, n_init=1, virtual_samples=50.0, tol=1e-4, random_state=0).fit(base)
     assert hem.converged_
     again = HEMDTM(3, init=hem.model_, virtual_samples=50.0, max_iter=1, tol=None).fit(base)
     assert again.history_[0] == pytest.approx(hem.history_[-1], rel=1e-12)
@@ -360,7 +360,7 @@ def test_fitted_arrays_belong_to_the_final_model(three_groups):
 
 def test_one_component_of_identical_textures_explains_them_as_they_do_themselves():
     texture = random_texture(np.random.default_rng(1), 2, 4)
-    hem = HEMDTM(1, virtual_samples=5.0, random_state=0).fit([texture] * 3)
+    hem = HEMDTM(1, n_init=1, virtual_samples=5.0, random_state=0).fit([texture] * 3)
     # The texture is the maximiser already: the expected likelihood is its negative entropy.
     np.testing.assert_allclose(np.diff(hem.history_), 0.0, atol=1e-8)
     np.testing.assert_allclose(hem.responsibilities_, 1.0)
@@ -369,7 +369,7 @@ def test_one_component_of_identical_textures_explains_them_as_they_do_themselves
 def test_identical_textures_in_two_clusters_have_an_answer():
     texture = random_texture(np.random.default_rng(1), 2, 4)
     for init in ("base", "split"):
-        hem = HEMDTM(2, init=init, random_state=0).fit([texture] * 4)
+        hem = HEMDTM(2, n_init=1, init=init, random_state=0).fit([texture] * 4)
         assert np.isfinite(hem.history_).all()
         np.testing.assert_allclose(hem.responsibilities_.sum(axis=1), 1.0)
 
@@ -412,7 +412,8 @@ def test_many_virtual_samples_make_assignments_hard_and_few_make_them_soft(three
 def test_the_same_seed_gives_the_same_bytes(three_groups):
     base, _ = three_groups
     one, two = (
-        HEMDTM(3, init="split", max_iter=3, tol=None, random_state=7).fit(base) for _ in range(2)
+        HEMDTM(3, n_init=1, init="split", max_iter=3, tol=None, random_state=7).fit(base)
+        for _ in range(2)
     )
     assert one.model_.observation.tobytes() == two.model_.observation.tobytes()
     assert one.history_.tobytes() == two.history_.tobytes()
@@ -421,9 +422,10 @@ def test_the_same_seed_gives_the_same_bytes(three_groups):
 
 def test_floors_and_spectral_radius_hold_in_the_reduced_model(three_groups):
     base, _ = three_groups
-    model = HEMDTM(
-        2, covariance_floor=0.5, max_spectral_radius=0.5, max_iter=3, random_state=0
-    ).fit(base).model_  # fmt: skip
+    hem = HEMDTM(
+        2, n_init=1, covariance_floor=0.5, max_spectral_radius=0.5, max_iter=3, random_state=0
+    )
+    model = hem.fit(base).model_
     radii = np.abs(np.linalg.eigvals(model.transition)).max(axis=1)
     assert (radii <= 0.5 + 1e-12).all()
     assert (model.observation_variance >= 0.5).all()
