@@ -6,6 +6,7 @@ from .em import EMH3M
 from .gaussian import HEMGMM
 from .models import H3M, HMM
 from .sampling import SHEM
+from .variational import VHEM, expected_log_likelihood
 
 __all__ = [
     "EMH3M",
@@ -14,10 +15,12 @@ __all__ = [
     "HEMGMM",
     "HMM",
     "SHEM",
+    "VHEM",
     "DynamicTexture",
     "DynamicTextureMixture",
     "ParameterKMeans",
     "SampledKLClustering",
+    "expected_log_likelihood",
     "fit_dynamic_texture",
     "sampled_divergence",
 ]

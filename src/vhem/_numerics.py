@@ -19,10 +19,22 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["LOG_ZERO", "fast_exp", "fast_log", "log_or_floor", "logsumexp_last", "mixture_terms"]
+__all__ = [
+    "LOG_ZERO",
+    "SMALLEST_SUM",
+    "fast_exp",
+    "fast_log",
+    "log_or_floor",
+    "log_weighted_sum",
+    "logsumexp_last",
+    "mixture_terms",
+]
 
 # Stands for log 0 where an infinity would meet another one inside a matrix product.
 LOG_ZERO = -1e30
+# A sum of exponentials below this may have lost terms to underflow; above it, what was lost is
+# beyond the last digit.
+SMALLEST_SUM = 1e-280
 
 _LOG2_E = 1.0 / math.log(2.0)
 # log 2 in two parts; the high part has its last 32 bits clear, so that k * high is exact.
@@ -103,6 +115,20 @@ def fast_log(x: float) -> float:
     high = (1.0 / 11.0 + s * (1.0 / 13.0)) + s2 * (1.0 / 15.0 + s * (1.0 / 17.0))
     tail = 2.0 * f * s * (low + s4 * (high + s4 * (1.0 / 19.0)))
     return exponent * _LN2_HIGH + (2.0 * f + (tail + exponent * _LN2_LOW))
+
+
+@njit(inline="always", fastmath={"contract"}, error_model="numpy")
+def log_weighted_sum(weights: Any, x: Any) -> float:
+    """``log sum_b weights_b exp(x_b)`` over the positive weights, term by term."""
+    top = -np.inf
+    for b in range(x.size):
+        if weights[b] > 0.0:
+            top = max(top, np.log(weights[b]) + x[b])
+    total = 0.0
+    for b in range(x.size):
+        if weights[b] > 0.0:
+            total += np.exp(np.log(weights[b]) + x[b] - top)
+    return top + np.log(total)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")

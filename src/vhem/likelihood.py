@@ -27,7 +27,15 @@ from numba import njit
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._moments import natural_parameters, point_moments
-from ._numerics import fast_exp, fast_log, log_or_floor, logsumexp_last, mixture_terms
+from ._numerics import (
+    SMALLEST_SUM,
+    fast_exp,
+    fast_log,
+    log_or_floor,
+    log_weighted_sum,
+    logsumexp_last,
+    mixture_terms,
+)
 from ._parallel import single_threaded
 
 if TYPE_CHECKING:
@@ -44,9 +52,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# A sum of exponentials below this may have lost terms to underflow; above it, what was lost is
-# beyond the last digit.
-_SMALLEST_SUM = 1e-280
 # Numbers in the table of a chunk (Gaussians x frames): 1 MiB of float64.
 _CHUNK_TERMS = 2**17
 _CHUNK_MOMENTS = 2**20
@@ -98,20 +103,6 @@ def check_sequences(
     return np.concatenate(arrays), np.array([len(array) for array in arrays])
 
 
-@njit(inline="always", fastmath={"contract"}, error_model="numpy")
-def _log_row(transitions: Any, x: Any) -> float:
-    """``log sum_b A_b exp(x_b)`` over the allowed b, term by term."""
-    top = -np.inf
-    for b in range(x.size):
-        if transitions[b] > 0.0:
-            top = max(top, np.log(transitions[b]) + x[b])
-    total = 0.0
-    for b in range(x.size):
-        if transitions[b] > 0.0:
-            total += np.exp(np.log(transitions[b]) + x[b] - top)
-    return top + np.log(total)
-
-
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def backward_pass(
     log_emission: Any,
@@ -159,15 +150,15 @@ def backward_pass(
                     total = 0.0
                     for s in range(n_states):
                         total += transmat[k, a, s] * shares[k, t, s]
-                    if total > _SMALLEST_SUM:
+                    if total > SMALLEST_SUM:
                         inverse_sums[k, t, a] = 1.0 / total
                         beta[a] = top + fast_log(total)
                     else:
                         inverse_sums[k, t, a] = 0.0
-                        beta[a] = _log_row(transmat[k, a], x[k, t])
+                        beta[a] = log_weighted_sum(transmat[k, a], x[k, t])
             for s in range(n_states):
                 x[k, starts[i], s] = log_emission[k, s, starts[i]] + beta[s]
-            log_likelihoods[i, k] = _log_row(startprob[k], x[k, starts[i]])
+            log_likelihoods[i, k] = log_weighted_sum(startprob[k], x[k, starts[i]])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -224,7 +215,7 @@ def forward_pass(
                             transition_counts[k, a, s] += count
                             after[s] += count
                     elif now[a] > 0.0:
-                        log_total = _log_row(transmat[k, a], x[k, t])
+                        log_total = log_weighted_sum(transmat[k, a], x[k, t])
                         for s in range(n_states):
                             if transmat[k, a, s] > 0.0:
                                 log_share = np.log(transmat[k, a, s]) + x[k, t, s] - log_total
