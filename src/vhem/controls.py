@@ -37,6 +37,10 @@ __all__ = ["ParameterKMeans", "SampledKLClustering", "sampled_divergence"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# The neighbour whose divergence is the unit; the value of the paper on local scaling.
+_SCALING_NEIGHBOUR = 7
+# Smallest squared scale, relative to the largest divergence.
+_SMALLEST_SCALE = 1e-6
 # Rounds of matching to the mean and averaging; it settles in two or three.
 _MATCHING_ROUNDS = 10
 
@@ -70,7 +74,7 @@ def _reordered(h3m: H3M, states: Integers, gaussians: Integers) -> H3M:
 
 
 def aligned(h3m: H3M) -> tuple[H3M, bool]:
-    """Number the states and Gaussians of all HMMs alike, which changes no distribution.
+    """Renumber the states and Gaussians of all HMMs alike, which changes no distribution.
 
     States are matched to average states by the Hungarian algorithm on their mean observations,
     Gaussians within matched states likewise; averages and matches alternate from the first HMM's
@@ -226,8 +230,10 @@ def sampled_divergence(
 class SampledKLClustering(BaseEstimator):
     r"""Spectral clustering of HMMs with sampled Kullback-Leibler divergences: a control.
 
-    The affinity is :math:`e^{-(D_{ab} + D_{ba}) / \sigma}` with the median of the symmetrised
-    divergences of different HMMs as :math:`\sigma`.
+    The affinity is :math:`e^{-D^+_{ab} / (\sigma_a \sigma_b)}` with the symmetrised divergence
+    :math:`D^+_{ab} = D_{ab} + D_{ba}`, and :math:`\sigma_a^2` that of the seventh neighbour of
+    :math:`a` (Zelnik-Manor and Perona's local scaling [1]_): divergences inside clusters and
+    between them differ by orders of magnitude, so one scale for all would blur one of the two.
 
     Parameters
     ----------
@@ -258,6 +264,10 @@ class SampledKLClustering(BaseEstimator):
         Whether k-means converged.
     timings_ : dict of str to float
         Seconds: ``"divergence"`` and ``"spectral"``.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor, P. Perona, "Self-tuning spectral clustering", NIPS 2004.
     """
 
     model_: H3M
@@ -298,10 +308,9 @@ class SampledKLClustering(BaseEstimator):
         begun = time.perf_counter()
         self.divergences_ = sampled_divergence(h3m, self.n_sequences, self.length, rng)
         ready = time.perf_counter()
-        symmetric = np.maximum(self.divergences_ + self.divergences_.T, 0.0)
-        scale = _typical(symmetric)
+        log_affinity = _locally_scaled(self.divergences_ + self.divergences_.T)
         with single_threaded():
-            self.embedding_, _ = spectral_embedding(-symmetric / scale, self.n_clusters)
+            self.embedding_, _ = spectral_embedding(log_affinity, self.n_clusters)
             self.labels_, self.converged_ = cluster_points(
                 self.embedding_, self.n_clusters, self.n_init, rng
             )
@@ -313,8 +322,14 @@ class SampledKLClustering(BaseEstimator):
         return self
 
 
-def _typical(divergences: Floats) -> float:
-    """Median of the entries off the diagonal; 1 where all HMMs are one."""
-    off_diagonal = divergences[~np.eye(len(divergences), dtype=bool)]
-    median = float(np.median(off_diagonal)) if off_diagonal.size else 0.0
-    return median if median > 0 else 1.0
+def _locally_scaled(divergences: Floats) -> Floats:
+    """Return ``-D_ab / (sigma_a sigma_b)`` of symmetric divergences, estimates that may be < 0."""
+    divergences = np.maximum(divergences, 0.0)
+    neighbour = min(_SCALING_NEIGHBOUR, len(divergences) - 1)
+    # Sorted, the first entry of a row is the divergence from itself.
+    squares = np.sort(divergences, axis=1)[:, neighbour]
+    # Equal HMMs have no scale of their own.
+    smallest = _SMALLEST_SCALE * divergences.max()
+    scales = np.sqrt(np.maximum(squares, smallest if smallest > 0 else 1.0))
+    result: Floats = -divergences / np.outer(scales, scales)
+    return result

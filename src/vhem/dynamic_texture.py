@@ -802,8 +802,9 @@ class HEMDTM(HEMEstimator):
     virtual_length : int
         ``tau``, length of a virtual sequence.
     init : {"base", "split"} or DynamicTextureMixture
-        Start: from ``n_components`` base textures of positive weight drawn at random; by component splitting (one component first, then the heaviest ones are
-        doubled and perturbed until there are enough; [1]_); or from a given mixture.
+        Start: from ``n_components`` base textures of positive weight drawn at random; by
+        component splitting (one component first, then the heaviest ones are doubled and perturbed
+        until there are enough; [1]_); or from a given mixture.
     n_init : int
         Number of starts of which the one with the highest objective is kept. A given mixture is
         started from once.

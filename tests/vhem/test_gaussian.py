@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import rand_score
 from vhem_examples import random_hmm
 
-from vhem import HEMGMM, HMM
+from vhem import H3M, HEMGMM, HMM, VHEM
 
 
 def random_gaussians(rng, n, d, full, spread=1.0):
@@ -149,3 +149,25 @@ def test_the_same_seed_gives_the_same_bytes():
 def test_bad_input_is_named(arguments, parameters, message):
     with pytest.raises(ValueError, match=message):
         HEMGMM(**{"n_components": 2, "random_state": 0, **parameters}).fit(*arguments)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_it_is_vhem_with_one_observation_one_state_and_one_gaussian(full):
+    weights, means, covars = random_gaussians(np.random.default_rng(8), 15, 2, full, spread=2.0)
+
+    def as_h3m(weights, means, covars):
+        ones = np.ones((len(means), 1))
+        return H3M(weights, ones, ones[..., None], ones[..., None],
+                   means[:, None, None], covars[:, None, None])  # fmt: skip
+
+    start = HMM([1.0], [[1.0]], [[0.5, 0.3, 0.2]], means[None, :3], covars[None, :3])
+    options = {"virtual_samples": 25.0, "tol": None, "max_iter": 7}
+    hem = HEMGMM(3, init=start, **options).fit(weights, means, covars)
+    vhem = VHEM(
+        3, virtual_length=1, init=as_h3m(start.weights[0], means[:3], covars[:3]), **options
+    ).fit(as_h3m(weights, means, covars))
+    np.testing.assert_allclose(hem.history_, vhem.history_, rtol=1e-10)
+    np.testing.assert_allclose(hem.responsibilities_, vhem.responsibilities_, atol=1e-9)
+    np.testing.assert_allclose(hem.model_.means[0], vhem.model_.means[:, 0, 0], rtol=1e-8)
+    np.testing.assert_allclose(hem.model_.covars[0], vhem.model_.covars[:, 0, 0], rtol=1e-8)
+    np.testing.assert_allclose(hem.model_.weights[0], vhem.model_.weights, atol=1e-9)
