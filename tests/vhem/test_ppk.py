@@ -17,6 +17,7 @@ from vhem import (
     probability_product_kernel,
 )
 from vhem._spectral import spectral_embedding
+from vhem.ppk import _sequence_overlaps
 
 
 def grid_overlap(p, q, power, full):
@@ -102,6 +103,27 @@ def test_zeros_in_the_chains_are_respected_even_where_the_only_path_underflows()
     alternate = HMM([1, 0], [[0, 1], [1, 0]], [[1], [1]], [[[0.0]], [[300.0]]], [[[1.0]], [[1.0]]])
     opposite = replaced(alternate, startprob=[0, 1])
     assert pair_kernel(alternate, opposite, length=5) == pytest.approx(-5 * 300.0**2 / 8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_recursion_keeps_paths_that_underflow_before_they_count(seed):
+    rng = np.random.default_rng(seed)
+    a, b = left_right_hmm(rng, 3, 1, 1), left_right_hmm(rng, 2, 1, 1)
+    a = replaced(a, startprob=[0.5, 0.5, 0.0])
+    # State 1 is negligible beside state 0, but the earlier of the two ways into state 2, which
+    # counts most of all.
+    log_psi = np.array([[0.0], [-1000.0], [5000.0]]) + rng.normal(size=(3, 2))
+    with np.errstate(divide="ignore"):
+        log_a, log_b = np.log(a.transmat), np.log(b.transmat)
+        start_a, start_b = np.log(a.startprob), np.log(b.startprob)
+    found = np.empty(1)
+    _sequence_overlaps(log_psi, start_a, log_a, start_b[None], log_b[None], 5, found)
+    terms = []
+    for x in itertools.product(range(3), repeat=5):
+        for y in itertools.product(range(2), repeat=5):
+            chain = log_a[x[:-1], x[1:]].sum() + log_b[y[:-1], y[1:]].sum()
+            terms.append(start_a[x[0]] + start_b[y[0]] + chain + log_psi[x, y].sum())
+    assert found[0] == pytest.approx(logsumexp(terms), rel=1e-12)
 
 
 def test_one_gaussian_gives_the_bhattacharyya_affinity():
