@@ -62,12 +62,12 @@ def bounds_and_statistics(base, reduced, tau):
             for j in range(len(reduced)):
                 start = np.zeros_like(reduced.startprob)
                 transitions = np.zeros_like(reduced.transmat)
-                occupancy = np.empty((1, reduced.n_states, base.n_states))
+                occupancy = np.zeros_like(bounds)
                 pair_statistics(
                     tau, np.array([i]), np.array([j]), bounds, chunk.startprob, chunk.transmat,
                     reduced.startprob, reduced.transmat, np.ones(1), occupancy, start, transitions,
                 )  # fmt: skip
-                rows.append((bounds[j, :, :, i].T, start[j], occupancy[0], transitions[j]))
+                rows.append((bounds[j, :, :, i].T, start[j], occupancy[j, :, :, i], transitions[j]))
     return tuple(
         np.array(column).reshape(len(base), len(reduced), *column[0].shape)
         for column in zip(*rows, strict=True)
