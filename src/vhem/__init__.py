@@ -3,7 +3,10 @@
 :class:`HMM` and :class:`H3M` hold hidden Markov models with Gaussian-mixture emissions and mixtures
 of them; :class:`EMH3M` fits them to sequences; :class:`VHEM` clusters HMMs by the distributions
 they stand for and learns a new HMM for each cluster ([1]_); :func:`expected_log_likelihood` is the
-bound that it maximises.
+bound that it maximises. :func:`cluster_hierarchy` does so level by level. What the papers compare
+VHEM with has the same interface: :class:`PPKSpectralClustering`, :class:`SHEM`, :class:`HEMDTM` on
+:class:`DynamicTexture` models, :class:`HEMGMM`, and the controls :class:`ParameterKMeans` and
+:class:`SampledKLClustering`.
 
 References
 ----------

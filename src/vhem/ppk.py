@@ -30,11 +30,7 @@ variables), hence positive semi-definite, and after normalisation,
 states and the length, and measures that more than similarity. Everything is computed as
 logarithms: in dimension 100 the kernel of two different motions is far below the smallest number.
 
-**Clustering** is Ng, Jordan and Weiss's [2]_: affinities without the diagonal, scaled by the square
-roots of the row sums, leading eigenvectors, rows to unit length, k-means. The diagonal is not a
-detail here: where the affinities between different models are of the order 1e-20, a matrix with
-its diagonal of ones is the identity to working precision, while without it the scaling restores
-the affinities' relative size.
+**Clustering** is Ng, Jordan and Weiss's [2]_, from the logarithms (:mod:`vhem._spectral`).
 
 References
 ----------
