@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, rand_score
+from threadpoolctl import threadpool_limits
 
 from vhem import (
     EMH3M,
@@ -264,7 +265,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="document whose section is replaced")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    section = report(arguments.seed)
+    with threadpool_limits(1):
+        section = report(arguments.seed)
     if arguments.output:
         replace_section(arguments.output, section)
 
