@@ -563,22 +563,38 @@ def _prior_moments(mixture: DynamicTextureMixture, length: int) -> tuple[Floats,
 
 
 @dataclass(frozen=True)
-class _ComponentStatistics:
-    """Expectations under each base system ``i`` given one reduced component.
+class _Posterior:
+    """What one reduced component says of the states, for every base system."""
 
-    Sums over time are averages: over all ``length`` steps for ``*_mean``, over the
-    ``length - 1`` transitions for ``before``, ``after`` and ``across``.
+    means: Floats  # E x_t                        (n_base, length, n)
+    covar: Floats  # V, the same for all          (length, n, length, n)
+    gram: Floats  # G                             (n, n)
+    mapping: Floats  # B                          (n_base, n, n_b)
+    noise_ratio: Floats  # r_b / r_r              (n_base,)
+    # Cov(y_t, x_t) averaged over t is C_b @ base_cross + (r_b / r_r) C_r @ mean_t V_tt.
+    base_cross: Floats  # (n_base, n_b, n)
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Expected second moments of the states, for the base systems that count.
+
+    Averages over time: over all ``length`` steps for ``second``, over the ``length - 1``
+    transitions for ``before``, ``after`` and ``across``.
     """
 
-    states: Floats  # E x_t                       (n_base, length, n)
-    second_mean: Floats  # mean_t E x_t x_t'      (n_base, n, n)
-    first_second: Floats  # E x_1 x_1'            (n_base, n, n)
-    before: Floats  # mean_{t<tau} E x_t x_t'     (n_base, n, n)
-    after: Floats  # mean_{t>1} E x_t x_t'        (n_base, n, n)
-    across: Floats  # mean_{t>1} E x_t x_{t-1}'   (n_base, n, n)
-    # Cov(y_t, x_t) averaged over t is C_b @ base_cross + (r_b / r_r) C_r @ noise_cross.
-    base_cross: Floats  # (n_base, n, n)
-    noise_cross: Floats  # (n, n)
+    second: Floats  # mean_t E x_t x_t'           (n_members, n, n)
+    first: Floats  # E x_1 x_1'                   (n_members, n, n)
+    before: Floats  # mean_{t<tau} E x_t x_t'     (n_members, n, n)
+    after: Floats  # mean_{t>1} E x_t x_t'        (n_members, n, n)
+    across: Floats  # mean_{t>1} E x_t x_{t-1}'   (n_members, n, n)
+
+
+def _gains(covar: Floats, mapping: Floats) -> Floats:
+    """``V (I (x) B)`` for each B of ``mapping`` (k, n, n_b), shape (k, length, n, length n_b)."""
+    length, states = covar.shape[:2]
+    blocks = covar.reshape(1, length * states * length, states)
+    return (blocks @ mapping).reshape(len(mapping), length, states, -1)
 
 
 class _DynamicTextureProblem:
@@ -610,9 +626,7 @@ class _DynamicTextureProblem:
             np.einsum("iab,iab->i", grams, marginal) + base.n_features * base.observation_variance
         )
 
-    def expectation(
-        self, model: DynamicTextureMixture
-    ) -> tuple[Floats, list[_ComponentStatistics]]:
+    def expectation(self, model: DynamicTextureMixture) -> tuple[Floats, list[_Posterior]]:
         means, covars = _prior_moments(model, self.length)
         columns, statistics = [], []
         for j in range(len(model)):
@@ -623,8 +637,8 @@ class _DynamicTextureProblem:
 
     def _component_expectation(
         self, model: DynamicTextureMixture, j: int, prior_mean: Floats, prior_covar: Floats
-    ) -> tuple[Floats, _ComponentStatistics]:
-        """Return expected log-likelihoods (n_base,) under component ``j``, and the moments."""
+    ) -> tuple[Floats, _Posterior]:
+        """Return expected log-likelihoods (n_base,) under component ``j``, and the posterior."""
         base, length, states = self.base, self.length, model.n_states
         stacked = length * states
         n_base = len(base)
@@ -645,28 +659,11 @@ class _DynamicTextureProblem:
             n_base, length, states
         )
 
-        mapping = observation.T @ base.observation / variance  # B, (n_base, n, n_b)
-        blocks = posterior.reshape(1, length * states * length, states)
-        gain = (blocks @ mapping).reshape(n_base, stacked, length * base.n_states)
-        spread = gain @ self.base_covars
-        gain = gain.reshape(n_base, length, states, -1)
-        spread = spread.reshape(n_base, length, states, -1)
-
-        # V (I (x) G) V, the part of the posterior mean's variance that is observation noise.
+        mapping = observation.T @ base.observation / variance
         by_time = posterior.reshape(length, states, length, states)
-        noise = ((by_time @ gram).reshape(stacked, stacked) @ posterior).reshape(by_time.shape)
-        # Blocks (t, t) and (t, t-1) of Cov(E[x|y]) + V, the covariance of the states.
-        same = spread @ gain.transpose(0, 1, 3, 2)
-        same += np.multiply.outer(noise_ratio, _time_diagonal(noise, 0))
-        same += _time_diagonal(by_time, 0)
-        lagged = spread[:, 1:] @ gain[:, :-1].transpose(0, 1, 3, 2)
-        lagged += np.multiply.outer(noise_ratio, _time_diagonal(noise, 1))
-        lagged += _time_diagonal(by_time, 1)
-        second = same + means[..., :, None] * means[..., None, :]
-        cross = lagged + means[:, 1:, :, None] * means[:, :-1, None, :]
-
-        # Cov(x_t, y_t) = (own @ C_b' + noise part): the columns of the spread that belong to t.
-        own = np.einsum("itatb->iab", spread.reshape(n_base, length, states, length, -1))
+        # Blocks (t, t) of V (I (x) B) P_b, summed: all that the likelihood needs of that product.
+        columns = self.base_covars.reshape(n_base, -1, length, base.n_states).swapaxes(1, 2)
+        own = (_gains(by_time, mapping) @ columns).sum(axis=1)
         explained = np.einsum("iab,iab->i", own, mapping)
         explained += noise_ratio * np.einsum("tatb,ab->", by_time, gram)
         explained += np.einsum("ita,ita->i", scaled, means - prior_mean)
@@ -677,22 +674,45 @@ class _DynamicTextureProblem:
             + squared / variance
             - explained
         )
+        return log_likelihoods, _Posterior(
+            means, by_time, gram, mapping, noise_ratio, own.transpose(0, 2, 1) / length
+        )
+
+    def _moments(self, posterior: _Posterior, members: NDArray[np.int64]) -> _Moments:
+        """Return the moments of the states under the base systems ``members``."""
+        length, states = posterior.covar.shape[:2]
+        stacked = length * states
+        gains = _gains(posterior.covar, posterior.mapping[members])
+        spread = gains.reshape(len(members), stacked, -1) @ self.base_covars[members]
+        spread = spread.reshape(gains.shape)
+        # V (I (x) G) V, the part of the posterior mean's variance that is observation noise.
+        weighted = (posterior.covar @ posterior.gram).reshape(stacked, stacked)
+        noise = (weighted @ posterior.covar.reshape(stacked, stacked)).reshape(
+            posterior.covar.shape
+        )
+        # Blocks (t, t) and (t, t-1) of Cov(E[x|y]) + V, the covariance of the states.
+        noise_ratio, means = posterior.noise_ratio[members], posterior.means[members]
+        same = spread @ gains.transpose(0, 1, 3, 2)
+        same += np.multiply.outer(noise_ratio, _time_diagonal(noise, 0))
+        same += _time_diagonal(posterior.covar, 0)
+        lagged = spread[:, 1:] @ gains[:, :-1].transpose(0, 1, 3, 2)
+        lagged += np.multiply.outer(noise_ratio, _time_diagonal(noise, 1))
+        lagged += _time_diagonal(posterior.covar, 1)
+        second = same + means[..., :, None] * means[..., None, :]
+        cross = lagged + means[:, 1:, :, None] * means[:, :-1, None, :]
         transitions = max(length - 1, 1)
-        return log_likelihoods, _ComponentStatistics(
-            states=means,
-            second_mean=second.mean(axis=1),
-            first_second=second[:, 0],
+        return _Moments(
+            second=second.mean(axis=1),
+            first=second[:, 0],
             before=second[:, :-1].sum(axis=1) / transitions,
             after=second[:, 1:].sum(axis=1) / transitions,
             across=cross.sum(axis=1) / transitions,
-            base_cross=own.transpose(0, 2, 1) / length,
-            noise_cross=_time_diagonal(by_time, 0).mean(axis=0),
         )
 
     def maximisation(
         self,
         model: DynamicTextureMixture,
-        statistics: list[_ComponentStatistics],
+        statistics: list[_Posterior],
         shares: Floats,
     ) -> DynamicTextureMixture:
         totals = shares.sum(axis=0)
@@ -707,32 +727,36 @@ class _DynamicTextureProblem:
         )
 
     def _maximise_component(
-        self, model: DynamicTextureMixture, j: int, moments: _ComponentStatistics, shares: Floats
+        self, model: DynamicTextureMixture, j: int, posterior: _Posterior, shares: Floats
     ) -> DynamicTexture:
         """Maximise the expected complete-data log-likelihood of one component in closed form."""
         states, features = model.n_states, model.n_features
+        # Assignments are mostly hard: what has no share takes no time.
+        members = np.flatnonzero(shares)
+        shares = shares[members]
+        moments = self._moments(posterior, members)
+        means = posterior.means[members]
 
         def pooled(expectations: Floats) -> Floats:
             return np.tensordot(shares, expectations, axes=1)
 
         # [C ybar] is the regression of y on [x; 1].
-        outputs = self.output_means - self.centre
-        mean_state = pooled(moments.states.mean(axis=1))
+        outputs = self.output_means[members] - self.centre
         design = np.empty((states + 1, states + 1))
-        design[:states, :states] = pooled(moments.second_mean)
-        design[:states, states] = design[states, :states] = mean_state
+        design[:states, :states] = pooled(moments.second)
+        design[:states, states] = design[states, :states] = pooled(means.mean(axis=1))
         design[states, states] = 1.0
         response = np.empty((features, states + 1))
-        weighted = (shares / self.length)[:, None, None] * moments.states
+        weighted = (shares / self.length)[:, None, None] * means
         response[:, :states] = np.tensordot(outputs, weighted, axes=((0, 1), (0, 1)))
         response[:, :states] += np.einsum(
-            "i,idb,iba->da", shares, self.base.observation, moments.base_cross
+            "i,idb,iba->da", shares, self.base.observation[members], posterior.base_cross[members]
         )
-        noise_ratio = self.base.observation_variance / model.observation_variance[j]
-        response[:, :states] += (shares @ noise_ratio) * model.observation[j] @ moments.noise_cross
+        noise = (shares @ posterior.noise_ratio[members]) * model.observation[j]
+        response[:, :states] += noise @ _time_diagonal(posterior.covar, 0).mean(axis=0)
         response[:, states] = pooled(outputs.mean(axis=1))
         coefficients = linalg.solve(design, response.T, assume_a="pos").T
-        total = pooled(self.output_spread + (outputs**2).sum(axis=2).mean(axis=1))
+        total = pooled(self.output_spread[members] + (outputs**2).sum(axis=2).mean(axis=1))
         variance = float(total - (coefficients * response).sum()) / features
 
         transition, transition_covar = model.transition[j], model.transition_covar[j]
@@ -745,8 +769,8 @@ class _DynamicTextureProblem:
             transition_covar = (
                 pooled(moments.after) - explained - explained.T + transition @ before @ transition.T
             )
-        initial_mean = pooled(moments.states[:, 0])
-        initial_covar = pooled(moments.first_second) - np.outer(initial_mean, initial_mean)
+        initial_mean = pooled(means[:, 0])
+        initial_covar = pooled(moments.first) - np.outer(initial_mean, initial_mean)
         return DynamicTexture(
             transition,
             self._bounded(transition_covar),
