@@ -109,6 +109,14 @@ class _Problem(NamedTuple):
     reg_covar: float
 
 
+def _models_last(array: Floats) -> Floats:
+    """Copy with the first axis moved to the end.
+
+    Always a copy: a read-only view would be another type to the kernels and compile them again.
+    """
+    return np.array(np.moveaxis(array, 0, -1), order="C")
+
+
 def _lay_out(base: H3M, centre: Floats, full: bool, n_reduced_gaussians: int) -> list[_Chunk]:
     """Cut the base mixture into chunks."""
     per_model = base.n_states * base.n_mix
@@ -122,9 +130,9 @@ def _lay_out(base: H3M, centre: Floats, full: bool, n_reduced_gaussians: int) ->
         chunks.append(
             _Chunk(
                 gaussian_moments(means, covars, full),
-                np.ascontiguousarray(np.moveaxis(base.mixture_weights[part], 0, -1)),
-                np.ascontiguousarray(base.startprob[part].T),
-                np.ascontiguousarray(np.moveaxis(base.transmat[part], 0, -1)),
+                _models_last(base.mixture_weights[part]),
+                _models_last(base.startprob[part]),
+                _models_last(base.transmat[part]),
                 base.weights[part],
             )
         )
@@ -216,7 +224,7 @@ def _expect_chunk(
 
     # Statistics need only the pairs with some assignment; often one per base model.
     gains = (responsibilities * chunk.weights[:, None]).T
-    pair_reduced, pair_base = np.nonzero(gains > 0)
+    pair_reduced, pair_base = np.divmod(np.flatnonzero(gains > 0), chunk.weights.size)
     occupancies = np.zeros_like(bounds)
     start, transitions = np.zeros_like(model.startprob), np.zeros_like(model.transmat)
     pair_statistics(

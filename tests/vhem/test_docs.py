@@ -18,7 +18,7 @@ def test_readme_example_runs_and_finds_the_groups():
     text = (DOCS / "snippets" / "vhem_readme.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
     lines = [line for line in code.splitlines() if line.strip()]
-    assert len(lines) == 10
+    assert len(lines) <= 10
     names: dict[str, object] = {}
     exec(code, names)
     labels = names["vhem"].labels_
