@@ -3,7 +3,10 @@
 :class:`HMM` and :class:`H3M` hold hidden Markov models with Gaussian-mixture emissions and mixtures
 of them; :class:`EMH3M` fits them to sequences; :class:`VHEM` clusters HMMs by the distributions
 they stand for and learns a new HMM for each cluster ([1]_); :func:`expected_log_likelihood` is the
-bound that it maximises.
+bound that it maximises. :func:`cluster_hierarchy` does so level by level. What the papers compare
+VHEM with has the same interface: :class:`PPKSpectralClustering`, :class:`SHEM`, :class:`HEMDTM` on
+:class:`DynamicTexture` models, :class:`HEMGMM`, and the controls :class:`ParameterKMeans` and
+:class:`SampledKLClustering`.
 
 References
 ----------
@@ -27,8 +30,33 @@ Fifty hmmlearn models into three, and the centres back as hmmlearn models:
 GaussianHMM(n_components=2)
 """
 
+from .controls import ParameterKMeans, SampledKLClustering, sampled_divergence
+from .dynamic_texture import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
 from .em import EMH3M
+from .gaussian import HEMGMM
+from .hierarchy import ClusterHierarchy, cluster_hierarchy
 from .models import H3M, HMM
+from .ppk import PPKSpectralClustering, probability_product_kernel
+from .sampling import SHEM
 from .variational import VHEM, expected_log_likelihood
 
-__all__ = ["EMH3M", "H3M", "HMM", "VHEM", "expected_log_likelihood"]
+__all__ = [
+    "EMH3M",
+    "H3M",
+    "HEMDTM",
+    "HEMGMM",
+    "HMM",
+    "SHEM",
+    "VHEM",
+    "ClusterHierarchy",
+    "DynamicTexture",
+    "DynamicTextureMixture",
+    "PPKSpectralClustering",
+    "ParameterKMeans",
+    "SampledKLClustering",
+    "cluster_hierarchy",
+    "expected_log_likelihood",
+    "fit_dynamic_texture",
+    "probability_product_kernel",
+    "sampled_divergence",
+]
