@@ -26,6 +26,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
+from snakemake.utils import update_config
+
+from replication.datasets import DATASETS
+from replication.datasets.download import describe_missing
 
 __all__ = ["main"]
 
@@ -39,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     command = _snakemake_command(options)
     if options.plan:
+        print(_data_preflight(options), end="", flush=True)
         return subprocess.run([*command, "--dry-run", "--quiet", "reason", "host"]).returncode
     try:
         with _run_lock(Path(".snakemake/launcher.json")) as (lock, last_run_died):
@@ -50,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if status == 0:
-        results = Path("results") / _run_name(options.configfile)
+        results = Path("results") / str(_configuration(options.configfile)["run"])
         print(_claims_summary(results / "claims.csv"), end="")
         print(f"Results: {results}/")
     return status
@@ -146,13 +151,30 @@ def _claims_summary(path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run_name(configfile: Path) -> str:
-    """Name of the run: the given configuration's, or the default configuration's."""
-    for path in (configfile, Path("config.yaml")):
-        name = yaml.safe_load(path.read_text(encoding="utf-8")).get("run")
-        if name:
-            return str(name)
-    raise ValueError("config.yaml: 'run' is missing")
+def _configuration(configfile: Path) -> dict[str, Any]:
+    """Merge the given configuration into the default one, as Snakemake does."""
+    merged: dict[str, Any] = {}
+    for path in (Path("config.yaml"), configfile):
+        update_config(merged, yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    return merged
+
+
+def _data_preflight(options: argparse.Namespace) -> str:
+    """Say what is missing of each real data set of the run, how large it is and how long it takes.
+
+    Whether the configuration is valid is for Snakemake to say, which reads it next.
+    """
+    config = _configuration(options.configfile)
+    archives = Path(options.archives or config.get("archives", "data/archives"))
+    texts = []
+    for name, settings in config.get("datasets", {}).items():
+        source = settings.get("source")
+        if name in DATASETS and settings.get("enabled") and source in ("archives", "download"):
+            raw = Path("data/raw") / str(config["run"]) / name
+            missing = describe_missing(DATASETS[name], archives / name, raw)
+            what_then = "will be fetched" if source == "download" else "must be put there by hand"
+            texts.append(f"{missing}\n  {what_then}\n" if missing else f"{name}: at hand\n")
+    return "".join(texts)
 
 
 if __name__ == "__main__":
