@@ -18,7 +18,7 @@ import tarfile
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -84,11 +84,11 @@ class Patience:
 
 
 PATIENCE = Patience()
-"""What is used outside of tests."""
+"""The default: two minutes at most for an address that is dead."""
 
 
 def fetch(
-    dataset: DataSet, folder: Path, raw: Path | None = None, *, patience: Patience = PATIENCE
+    dataset: DataSet, folder: Path, raw: Path | None = None, *, patience: Patience | None = None
 ) -> None:
     """Fetch what is missing of a data set into its folder of archives.
 
@@ -102,7 +102,7 @@ def fetch(
         The data set's folder of archives.
     raw : pathlib.Path, optional
         Folder of unpacked files; if they are all there, nothing is fetched.
-    patience : Patience
+    patience : Patience, default :data:`PATIENCE`
 
     Raises
     ------
@@ -122,7 +122,7 @@ def fetch(
             shutil.rmtree(parcel, ignore_errors=True)  # of a process that was killed
             parcel.mkdir()
             try:
-                _Errand(dataset, folder, parcel, patience).run(published)
+                _Errand(dataset, folder, parcel, patience or PATIENCE).run(published)
             finally:
                 shutil.rmtree(parcel, ignore_errors=True)
     except OSError as error:
@@ -293,7 +293,16 @@ class _Errand:
             retry=tenacity.retry_if_exception(_may_pass),
             reraise=True,
         ):
-            with attempt, _progress(archive) as bar, warnings.catch_warnings():
+            with (
+                attempt,
+                _progress(archive) as bar,
+                warnings.catch_warnings(),
+                ExitStack() as answers,
+            ):
+
+                def close_later(answer: requests.Response, *_: object, **__: object) -> None:
+                    answers.callback(answer.close)
+
                 # Said to the user already, and the file is checked.
                 warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
                 pooch.HTTPDownloader(
@@ -303,6 +312,8 @@ class _Errand:
                     verify=not archive.invalid_certificate,
                     # Some servers call a .tar.gz an encoded .tar, and requests would decode it.
                     headers={"Accept-Encoding": "identity"},
+                    # After an error pooch leaves the connection open.
+                    hooks={"response": close_later},
                 )(url, str(path), None)
 
     def _put(self, archive: Archive, path: Path) -> None:
@@ -444,6 +455,8 @@ def _terms(dataset: DataSet, published: Published, folder: Path) -> str:
             what = f"{count} files" if archive.is_folder else _size(archive.n_bytes)
             lines.append(f"    {archive.file}, {what}")
             lines += [f"      {url}{_warning(archive, url)}" for url in archive.urls]
+    if any("[" in line for line in lines):
+        lines.append("  [...]: nobody vouches for the sender; files count only after their check")
     lines += [
         f"  by hand, if you may have it: {a.file} ({a.licence}), published at {', '.join(a.urls)}"
         for a in published.by_hand
@@ -468,9 +481,9 @@ def _size(n_bytes: int | None) -> str:
 
 def _warning(archive: Archive, url: str) -> str:
     if url.startswith("http:"):
-        return "  (plain HTTP: counts only after the check)"
+        return " [plain HTTP]"
     if archive.invalid_certificate:
-        return "  (invalid certificate: counts only after the check)"
+        return " [invalid certificate]"
     return ""
 
 
