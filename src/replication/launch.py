@@ -27,10 +27,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
-from snakemake.utils import update_config
-
-from replication.datasets import DATASETS
-from replication.datasets.download import describe_missing
 
 __all__ = ["main"]
 
@@ -160,6 +156,8 @@ def _configuration(configfile: Path) -> dict[str, Any]:
 
     What is wrong with a file is for Snakemake to say, which reads it too; it counts as empty here.
     """
+    from snakemake.utils import update_config
+
     merged: dict[str, Any] = {}
     for path in (Path("config.yaml"), configfile):
         with suppress(OSError, yaml.YAMLError, AttributeError):
@@ -178,6 +176,10 @@ def _data_faults(results: Path, start: float) -> str:
 
 def _data_preflight(options: argparse.Namespace) -> str:
     """Say of each real data set of the run what is missing, how large and how long to fetch."""
+    # Seconds of imports that only a plan is worth.
+    from replication.datasets import DATASETS
+    from replication.datasets.download import describe_missing
+
     config = _configuration(options.configfile)
     archives = Path(options.archives or config.get("archives", "data/archives"))
     texts = []

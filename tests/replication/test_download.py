@@ -1,6 +1,7 @@
 """From an address to verified files, whatever the server does; all of it on 127.0.0.1."""
 
 import errno
+import gzip
 import hashlib
 import http.server
 import io
@@ -30,7 +31,7 @@ from replication.datasets import (
     prepare,
 )
 from replication.datasets.__main__ import main
-from replication.datasets.download import Patience, describe_missing
+from replication.datasets.download import Patience, describe_missing, fetch
 
 NAME = "uiuc_texture"
 HEADER = "dataset,title,way,file,url,mirror,bytes,checksum,certificate,licence,citation\n"
@@ -188,7 +189,7 @@ class Place:
             if path.is_file() and path.name != ".lock"
         }
 
-    def fails(self, message=""):
+    def fails(self, message=None):
         """Preparing ends in a page of instructions and no file, half or whole, is there."""
         with pytest.raises(DownloadError, match=message) as caught:
             self.prepare()
@@ -246,7 +247,9 @@ BUSY = answer(b"try again", 503)
         ),
         pytest.param({"/a.zip": [answer(ZIP, length="none")]}, ["/a.zip"], id="no length"),
         pytest.param(
-            {"/a.zip": [answer(ZIP, **{"Content-Encoding": "identity"})]}, ["/a.zip"], id="encoding"
+            {"/a.zip": [answer(gzip.compress(ZIP), **{"Content-Encoding": "gzip"})]},
+            ["/a.zip"],
+            id="encoded on the way",
         ),
         pytest.param(
             {"/a.zip": [answer(ZIP, length=len(ZIP) - 9)], "/mirror.zip": [OK]},
@@ -458,11 +461,12 @@ def test_tar_archives_are_unpacked_beside_with_their_notice(place, server):
     place.publish(("a.tar.gz", ["/half", "/a.tar.gz"]))
     server.routes = {
         "/half": [answer(content[: len(content) // 2])],
-        # Servers that take the suffix for an encoding make clients decode the file.
-        "/a.tar.gz": [answer(content)],
+        # Some servers take the suffix for an encoding, so that clients decode the file.
+        "/a.tar.gz": [answer(content, **{"Content-Encoding": "x-gzip"})],
     }
     assert place.prepare().describe() == "3 images"
-    assert place.fetched() == {**ALL, "README_X.txt": b"terms", "a.tar.gz": content}
+    tar = gzip.decompress(content)
+    assert place.fetched() == {**ALL, "README_X.txt": b"terms", "a.tar.gz": tar}
     # One that was put there by hand is unpacked without any server.
     for file in ALL:
         (place.folder / file).unlink()
@@ -507,7 +511,7 @@ def test_archives_that_a_user_put_there_are_used_as_they_are(place, server):
 def test_a_subset_goes_on_if_the_rest_is_dead(place, server, capsys):
     first = packed(FIRST)
     place.publish(("1.zip", ["/1.zip"]), ("2.zip", ["/2.zip"]))
-    page = place.fails() if not server.routes else ""
+    page = place.fails()
     server.routes = {"/1.zip": [answer(first)]}
     assert place.prepare(allow_subset=True).describe() == "2 of 3 images"
     assert "Going on with what there is" in capsys.readouterr().out
@@ -519,28 +523,74 @@ def test_nothing_at_hand_is_no_subset(place):
         place.prepare(allow_subset=True)
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from replication.datasets import catalog, fetch_archives
-catalog.RESOURCES = Path(sys.argv[1])
-fetch_archives("uiuc_texture", sys.argv[2])
+# Another process that does what a fetch does to the folder, without a minute of imports.
+HOLDER = """
+import fcntl, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+with (folder / ".lock").open("w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print("held", flush=True)
+    sys.stdin.readline()
+    (folder / "a.zip").write_bytes(bytes.fromhex(sys.argv[2]))
 """
 
 
-def test_two_processes_at_once_fetch_once(place, server):
+def holder(place):
+    return subprocess.Popen(
+        [sys.executable, "-S", "-c", HOLDER, str(place.folder), ZIP.hex()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_process_waits_for_another_and_takes_what_that_has_fetched(place, server, monkeypatch):
+    said = []
+
+    def say(*words, **_):
+        said.append(words[0])
+        other.stdin.write("\n")
+        other.stdin.flush()
+
+    place.folder.mkdir(parents=True)
+    with holder(place) as other:
+        assert other.stdout.readline() == "held\n"
+        monkeypatch.setattr("builtins.print", say)
+        assert place.prepare().describe() == "3 images"
+        monkeypatch.undo()
+        other.communicate(timeout=30)
+    assert said == [f"Another process fetches into {place.folder}; waiting for it ..."]
+    assert server.asked == []
+
+
+def test_no_other_process_gets_in_while_one_fetches(place, server):
+    refused = []
+
+    def reply(request):
+        with holder(place) as other:
+            refused.append(other.communicate("\n", timeout=30)[1])
+        OK(request)
+
+    server.routes = {"/a.zip": [reply]}
+    fetch(DATASETS[NAME], place.folder, patience=Patience(connect=2, read=30))
+    assert "BlockingIOError" in refused[0]
+    assert place.fetched() == {"a.zip": ZIP}
+
+
+def test_two_at_once_fetch_once(place, server):
     def slowly(request):
-        time.sleep(1)
+        time.sleep(0.3)
         OK(request)
 
     server.routes = {"/a.zip": [slowly]}
-    command = [sys.executable, "-c", SCRIPT, str(place.resources), str(place.archives)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    outputs = [process.communicate(timeout=60)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
+    both = [threading.Thread(target=fetch_archives, args=(NAME, place.archives)) for _ in range(2)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join(30)
     assert place.fetched() == {"a.zip": ZIP}
     assert server.asked == ["/a.zip"]
-    assert "".join(outputs).count("Textures (uiuc_texture) is not complete") == 1
 
 
 def test_a_killed_process_leaves_nothing_that_matters(place, server):
@@ -621,19 +671,9 @@ def certificate(tmp_path):
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("no openssl to make a certificate")
-    options = [
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-subj",
-        "/CN=127.0.0.1",
-        "-days",
-        "2",
-    ]
+    options = ["-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "2"]
     files = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "certificate.pem"]
-    subprocess.run([openssl, *options, *files], check=True, capture_output=True)
+    subprocess.run([openssl, "req", *options, *files], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
     return context

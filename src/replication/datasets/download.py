@@ -310,8 +310,6 @@ class _Errand:
                     chunk_size=_CHUNK,
                     timeout=(self.patience.connect, self.patience.read),
                     verify=not archive.invalid_certificate,
-                    # Some servers call a .tar.gz an encoded .tar, and requests would decode it.
-                    headers={"Accept-Encoding": "identity"},
                     # After an error pooch leaves the connection open.
                     hooks={"response": close_later},
                 )(url, str(path), None)
