@@ -291,7 +291,7 @@ def test_a_clear_word_and_no_half_file(place, server, reply, attempts, fault):
     server.routes = {"/a.zip": [reply]}
     start = time.monotonic()
     page = place.fails(fault)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
     assert attempts in (None, len(server.asked))
     assert f"{server.url('/a.zip')}\n" in page
     assert str(place.folder / "a.zip") in page
