@@ -1,4 +1,3 @@
-import sys
 from typing import TYPE_CHECKING
 
 from replication.datasets import DataSetError, fetch_archives, prepare, write_manifest
@@ -31,6 +30,6 @@ try:
 except DataSetError as error:
     # A matter of the data, not of the program: no traceback.
     log_to(snakemake.log[0])
-    sys.exit(str(error))
+    raise SystemExit(str(error)) from None
 write_manifest(snakemake.output.manifest, prepared)
 write_json(snakemake.output.summary, prepared.summary())
