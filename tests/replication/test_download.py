@@ -476,6 +476,22 @@ def test_tar_archives_are_unpacked_beside_with_their_notice(place, server):
     assert server.asked == []
 
 
+def test_the_published_single_files_of_the_motions(tmp_path):
+    text = describe_missing(DATASETS["cmu_mocap"], tmp_path)
+    assert "all_asfamc/subjects/, 61 files" in text
+    assert "http://mocap.cs.cmu.edu/subjects/ [plain HTTP]" in text
+    assert "https://mocap.cs.cmu.edu/subjects/ [invalid certificate]" in text
+    (single, whole) = catalog.read_published("cmu_mocap").ways
+    urls = {
+        file.file: file.urls for file in download._missing(DATASETS["cmu_mocap"], single, tmp_path)
+    }
+    assert urls["all_asfamc/subjects/09/09_01.amc"] == (
+        "http://mocap.cs.cmu.edu/subjects/09/09_01.amc",
+        "https://mocap.cs.cmu.edu/subjects/09/09_01.amc",
+    )
+    assert [archive.file for archive in whole.archives] == ["allasfamc.zip"]
+
+
 # --- nothing twice --------------------------------------------------------------------------------
 
 
@@ -788,33 +804,46 @@ def sum_of(path):
         return f"md5:{hashlib.file_digest(file, 'md5').hexdigest()}"
 
 
+def routes_of(archive, shared):
+    """Serve what the shared folder has of a row: the archive, or what its archives hold."""
+    if not archive.is_folder:
+        path = shared / archive.file
+        return {f"/{archive.file}": [answer(path.read_bytes())]} if path.is_file() else {}
+    routes = {}
+    for path in shared.glob("*.zip"):
+        with zipfile.ZipFile(path) as packed_files:
+            for name in packed_files.namelist():
+                if name.startswith(archive.file) and not name.endswith("/"):
+                    routes[f"/{name}"] = [answer(packed_files.read(name))]
+    return routes
+
+
 @pytest.mark.real
+@pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("name", list(DATASETS))
-def test_real_data_by_download(name, real_archives, place, server, monkeypatch, repository):
-    """Through the published table with the server's addresses and the sums of its archives."""
+def test_real_data_by_download(name, number, real_archives, place, server, monkeypatch, repository):
+    """By each way of the published table, with the server's addresses and its archives' sums."""
     shared = real_archives / name
-    if not shared.is_dir():
-        pytest.skip("no real data")
     monkeypatch.setattr(catalog, "RESOURCES", repository / "resources")
     published = catalog.read_published(name)
     monkeypatch.setattr(catalog, "RESOURCES", place.resources)
     shutil.copy(repository / f"resources/checksums/{name}.sha256", place.resources / "checksums")
     rows = [HEADER]
-    for way in published.ways:
-        for archive in way.archives:
-            path = shared / archive.file
-            known = sum_of(path) if path.is_file() else ""
-            rows.append(
-                f"{name},{published.title},{way.name},{archive.file},"
-                f"{server.url('/' + archive.file)},,,{known},,,\n"
-            )
-            if path.is_file():
-                server.routes[f"/{archive.file}"] = [answer(path.read_bytes())]
+    for archive in published.ways[number].archives if number < len(published.ways) else ():
+        server.routes |= routes_of(archive, shared)
+        known = sum_of(shared / archive.file) if (shared / archive.file).is_file() else ""
+        url = server.url(f"/{archive.file}")
+        rows.append(f"{name},{published.title},,{archive.file},{url},,,{known},,,\n")
+    if not server.routes:
+        pytest.skip("no real data")
     (place.resources / "datasets.csv").write_text("".join(rows))
     raw = place.root / name
     fetched = prepare(name, source="download", raw=raw, archives=place.archives, allow_subset=True)
+    monkeypatch.setattr(catalog, "RESOURCES", repository / "resources")
     direct = prepare(name, source="archives", raw=raw, archives=real_archives, allow_subset=True)
     assert fetched.table.equals(direct.table)
     assert len(fetched.manifest) > 0
-    server.routes = {}
-    assert fetch_archives(name, place.archives) is None, "at hand"
+    monkeypatch.setattr(catalog, "RESOURCES", place.resources)
+    asked = len(server.asked)
+    fetch_archives(name, place.archives)
+    assert len(server.asked) == asked, "everything is at hand"
