@@ -28,7 +28,7 @@ plan: install
 	$(LAUNCH) --plan
 
 test: install
-	$(BIN)/python -W error -m pytest
+	$(BIN)/python -W error -m pytest --numprocesses auto --dist loadfile
 
 lint: install
 	$(BIN)/ruff format --check .

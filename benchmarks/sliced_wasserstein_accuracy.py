@@ -14,6 +14,7 @@ import argparse
 import io
 import os
 import time
+import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -46,29 +47,29 @@ VARIATIONS = (
 )
 
 
-def cooccurrence(image: NDArray[np.uint8]) -> NDArray[np.float64]:
+def cooccurrence(image: NDArray[np.uint8], levels: int) -> NDArray[np.float64]:
     """Symmetric grey-level co-occurrence matrix, the four unit offsets summed."""
-    grey = image.astype(np.int64) * LEVELS // 256
+    grey = image.astype(np.int64) * levels // 256
     height, width = grey.shape
-    counts = np.zeros(LEVELS * LEVELS)
+    counts = np.zeros(levels * levels)
     for down, right in OFFSETS:
         here = grey[: height - down, max(0, -right) : width - max(0, right)]
         there = grey[down:, max(0, right) : width + min(0, right)]
-        counts += np.bincount((here * LEVELS + there).ravel(), minlength=LEVELS * LEVELS)
-    matrix = counts.reshape(LEVELS, LEVELS)
+        counts += np.bincount((here * levels + there).ravel(), minlength=levels * levels)
+    matrix = counts.reshape(levels, levels)
     matrix = matrix + matrix.T
     return matrix / matrix.sum()
 
 
-def texture_matrices(archives: Path) -> NDArray[np.float64]:
-    """Co-occurrence matrices of all UIUC texture images found in the archives' folder."""
+def texture_matrices(archives: Path, levels: int, every: int = 1) -> NDArray[np.float64]:
+    """Co-occurrence matrices of all (or every n-th of) the UIUC texture images in the folder."""
     matrices = []
     for archive in sorted((archives / "uiuc_texture").glob("*.zip")):
         with zipfile.ZipFile(archive) as files:
-            for name in sorted(files.namelist()):
-                if name.lower().endswith(".jpg"):
-                    with Image.open(io.BytesIO(files.read(name))) as image:
-                        matrices.append(cooccurrence(np.asarray(image.convert("L"))))
+            names = sorted(n for n in files.namelist() if n.lower().endswith(".jpg"))
+            for name in names[::every]:
+                with Image.open(io.BytesIO(files.read(name))) as image:
+                    matrices.append(cooccurrence(np.asarray(image.convert("L")), levels))
     if not matrices:
         raise SystemExit(f"no UIUC texture images under {archives}")
     return np.stack(matrices)
@@ -192,12 +193,53 @@ def pot_difference(matrices: NDArray[np.float64], pairs: NDArray[np.int64]) -> f
     return worst
 
 
+def inverse_lines(archives: Path) -> list[str]:
+    """Table of the error of the inverse against the number of angles."""
+    lines = [
+        "",
+        "## The inverse",
+        "",
+        "Co-occurrence matrices of five textures (one from each archive), embedded and inverted "
+        "with 200 steps of ML-EM, or by filtered back-projection (FBP). 256 quantiles. L1: mean "
+        "over images of the L1 error, relative to that of the uniform image. SW: mean distance in "
+        "px between an image and its round trip. Residual: mean L1 distance of the slices. Below "
+        "one slice value a pixel the inverse is not unique and `inverse_transform` warns.",
+        "",
+        "| levels | angles | slice values / pixels | L1 | SW | residual | L1 of FBP | SW of FBP |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for levels in (64, 128):
+        images = texture_matrices(archives, levels, every=200)
+        uniform = np.abs(images - 1 / levels**2).sum(axis=(1, 2))
+        for n_angles in (30, 45, 60, 90, 180):
+            embedding = SlicedWassersteinEmbedding(n_angles=n_angles, n_quantiles=256, n_jobs=-1)
+            z = embedding.fit_transform(images)
+            cells = []
+            for method in ("em", "fbp"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
+                    inverse, residual = embedding.inverse_transform(
+                        z, method=method, return_residual=True
+                    )
+                error = np.abs(inverse - images).sum(axis=(1, 2)) / uniform
+                back = np.linalg.norm(embedding.transform(inverse).astype(float) - z, axis=1)
+                cells.append((error.mean(), back.mean(), residual.mean()))
+            angles = (np.arange(n_angles) + 0.5) * np.pi / n_angles
+            values = levels * np.sum(np.abs(np.cos(angles)) + np.abs(np.sin(angles)))
+            (l1, sw, residual), (l1_fbp, sw_fbp, _) = cells
+            lines.append(
+                f"| {levels} | {n_angles} | {values / levels**2:.2f} | {l1:.3f} | {sw:.3f} | "
+                f"{residual:.4f} | {l1_fbp:.3f} | {sw_fbp:.2f} |"
+            )
+    return lines
+
+
 def report(
     matrices: NDArray[np.float64],
     settings: list[tuple[dict[str, object], dict[str, float]]],
     summary: dict[str, float],
-) -> str:
-    """Return the document."""
+) -> list[str]:
+    """Return the lines of the document on distances."""
     default = next(result for varied, result in settings if varied == {"n_angles": 60})
     lines = [
         "# Accuracy of the sliced Wasserstein embedding",
@@ -246,9 +288,8 @@ def report(
         'With `footprint="point"` the distance is that of another measure (mass at the pixel '
         "centres), so its column shows the difference of the two readings, not an error: more "
         "angles and quantiles do not remove it.",
-        "",
     ]
-    return "\n".join(lines)
+    return lines
 
 
 def main() -> None:
@@ -258,7 +299,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.archives is None:
         parser.error("name the archives' folder: --archives or REPLICATION_ARCHIVES")
-    matrices = texture_matrices(Path(arguments.archives))
+    archives = Path(arguments.archives)
+    matrices = texture_matrices(archives, LEVELS)
     random, closest, median = choose_pairs(matrices, np.random.default_rng(0))
     pairs = (random, closest)
     references = (
@@ -281,8 +323,9 @@ def main() -> None:
         (varied, measure(matrices, {**DEFAULTS, **varied}, pairs, references, median))
         for varied in VARIATIONS
     ]
+    lines = [*report(matrices, settings, summary), *inverse_lines(archives), ""]
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(report(matrices, settings, summary), encoding="utf-8")
+    arguments.output.write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -329,6 +329,26 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 maps[i, k] = (f - t) * np.sqrt(density)
         return maps
 
+    @overload
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        method: Literal["em", "fbp"] = ...,
+        n_iter: int = ...,
+        return_residual: Literal[False] = ...,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def inverse_transform(
+        self,
+        Z: ArrayLike,
+        *,
+        method: Literal["em", "fbp"] = ...,
+        n_iter: int = ...,
+        return_residual: Literal[True],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
     def inverse_transform(
         self,
         Z: ArrayLike,
@@ -380,6 +400,8 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_choice("method", method, ("em", "fbp"))
         if n_iter < 1:
             raise ValueError(f"n_iter must be at least 1, got {n_iter}")
+        if self.n_quantiles < 2:
+            raise ValueError("the inverse needs at least 2 quantiles")
         points = np.asarray(Z, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self._n_features_out:
             raise ValueError(f"expected shape (n, {self._n_features_out}), got {points.shape}")

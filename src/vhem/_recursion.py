@@ -415,8 +415,8 @@ def pair_statistics(
         As in :func:`pair_bounds`.
     weights : array, shape (n_pairs,)
         ``z_ij * omega_i``.
-    occupancies : array, shape (n_pairs, Sr, Sb)
-        Out: weight times expected number of times in (rho, beta).
+    occupancies : array, shape (Kr, Sr, Sb, n)
+        Out, at the pairs: weight times expected number of times in (rho, beta).
     start_counts, transition_counts : arrays, shapes (Kr, Sr), (Kr, Sr, Sr)
         The weighted counts of all pairs are added to them.
     """
@@ -453,10 +453,10 @@ def pair_statistics(
                     transitions[:, :, lane],
                 )  # fmt: skip
             pair = first + lane
-            j, weight = pair_reduced[pair], weights[pair]
+            i, j, weight = pair_base[pair], pair_reduced[pair], weights[pair]
             for r in range(n_reduced):
                 start_counts[j, r] += weight * start[r, lane]
                 for b in range(n_base):
-                    occupancies[pair, r, b] = weight * occupancy[b, r, lane]
+                    occupancies[j, r, b, i] = weight * occupancy[b, r, lane]
                 for q in range(n_reduced):
                     transition_counts[j, q, r] += weight * transitions[q, r, lane]

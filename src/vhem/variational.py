@@ -53,8 +53,8 @@ __all__ = ["VHEM", "expected_log_likelihood"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Numbers in the table of a chunk (reduced Gaussians x base Gaussians): 2 MiB of float64.
-_CHUNK_TERMS = 2**18
+# Numbers in the table of a chunk (reduced Gaussians x base Gaussians): 1 MiB of float64.
+_CHUNK_TERMS = 2**17
 # M-steps between two splits of the "split" start.
 _STEPS_PER_SPLIT = 10
 
@@ -109,6 +109,14 @@ class _Problem(NamedTuple):
     reg_covar: float
 
 
+def _models_last(array: Floats) -> Floats:
+    """Copy with the first axis moved to the end.
+
+    Always a copy: a read-only view would be another type to the kernels and compile them again.
+    """
+    return np.array(np.moveaxis(array, 0, -1), order="C")
+
+
 def _lay_out(base: H3M, centre: Floats, full: bool, n_reduced_gaussians: int) -> list[_Chunk]:
     """Cut the base mixture into chunks."""
     per_model = base.n_states * base.n_mix
@@ -122,9 +130,9 @@ def _lay_out(base: H3M, centre: Floats, full: bool, n_reduced_gaussians: int) ->
         chunks.append(
             _Chunk(
                 gaussian_moments(means, covars, full),
-                np.ascontiguousarray(np.moveaxis(base.mixture_weights[part], 0, -1)),
-                np.ascontiguousarray(base.startprob[part].T),
-                np.ascontiguousarray(np.moveaxis(base.transmat[part], 0, -1)),
+                _models_last(base.mixture_weights[part]),
+                _models_last(base.startprob[part]),
+                _models_last(base.transmat[part]),
                 base.weights[part],
             )
         )
@@ -179,30 +187,27 @@ def _hmm_bounds(chunk: _Chunk, model: H3M, bounds: Floats, length: int) -> Float
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _weigh(shares: Any, occupancies: Any, mixture_weights: Any, members: Any, out: Any) -> None:
-    """``z_ij omega_i nu_ij c_i eta`` of the models assigned to one component.
+def _weigh(shares: Any, occupancies: Any, mixture_weights: Any) -> None:
+    """Turn eta into the weights of the M-step, ``z_ij omega_i nu_ij c_i eta``, in place.
 
     Parameters
     ----------
-    shares : array, shape (Sr, Mr, Sb, Mb, n)
-        eta.
-    occupancies : array, shape (len(members), Sr, Sb)
-        Weighted nu.
+    shares : array, shape (Kr, Sr, Mr, Sb, Mb, n)
+        eta; overwritten.
+    occupancies : array, shape (Kr, Sr, Sb, n)
+        ``z_ij omega_i nu_ij``.
     mixture_weights : array, shape (Sb, Mb, n)
         c of the base.
-    members : array of int
-        Models assigned.
-    out : array, shape (Sr, Mr, Sb, Mb, len(members))
-        The product.
     """
-    for r in range(out.shape[0]):
-        for l in range(out.shape[1]):  # noqa: E741 - the paper's index
-            for b in range(out.shape[2]):
-                for m in range(out.shape[3]):
-                    for k in range(members.size):
-                        i = members[k]
-                        weight = occupancies[k, r, b] * mixture_weights[b, m, i]
-                        out[r, l, b, m, k] = shares[r, l, b, m, i] * weight
+    components, states, mixtures, base_states, base_mix, n = shares.shape
+    for j in range(components):
+        for r in range(states):
+            for m in range(mixtures):
+                for b in range(base_states):
+                    for c in range(base_mix):
+                        row = shares[j, r, m, b, c]
+                        for i in range(n):
+                            row[i] *= occupancies[j, r, b, i] * mixture_weights[b, c, i]
 
 
 def _expect_chunk(
@@ -219,8 +224,8 @@ def _expect_chunk(
 
     # Statistics need only the pairs with some assignment; often one per base model.
     gains = (responsibilities * chunk.weights[:, None]).T
-    pair_reduced, pair_base = np.nonzero(gains > 0)
-    occupancies = np.empty((len(pair_base), model.n_states, bounds.shape[2]))
+    pair_reduced, pair_base = np.divmod(np.flatnonzero(gains > 0), chunk.weights.size)
+    occupancies = np.zeros_like(bounds)
     start, transitions = np.zeros_like(model.startprob), np.zeros_like(model.transmat)
     pair_statistics(
         length,
@@ -236,7 +241,8 @@ def _expect_chunk(
         start,
         transitions,
     )
-    sums = _moment_sums(chunk, shares, occupancies, pair_base, pair_reduced)
+    _weigh(shares, occupancies, chunk.mixture_weights)
+    sums = _moment_sums(chunk, shares, gains > 0)
     return _Expectation(
         float(evidence[present].sum()),
         responsibilities,
@@ -245,24 +251,31 @@ def _expect_chunk(
     )
 
 
-def _moment_sums(
-    chunk: _Chunk, shares: Floats, occupancies: Floats, pair_base: Integers, pair_reduced: Integers
-) -> Floats:
-    """Weighted moments of every reduced Gaussian, shape (Kr*Sr*Mr, F)."""
-    components, states, mixtures, base_states, base_mix, n = shares.shape
+def _moment_sums(chunk: _Chunk, weights: Floats, active: NDArray[np.bool_]) -> Floats:
+    """Weighted moments of every reduced Gaussian, shape (Kr*Sr*Mr, F).
+
+    Parameters
+    ----------
+    chunk : _Chunk
+        The base models.
+    weights : array, shape (Kr, Sr, Mr, Sb, Mb, n)
+        From :func:`_weigh`.
+    active : array of bool, shape (Kr, n)
+        Where they are not zero.
+    """
+    components, states, mixtures, *_, n = weights.shape
     n_moments = len(chunk.moments)
+    if active.all():
+        return weights.reshape(components * states * mixtures, -1) @ chunk.moments.T
     sums = np.zeros((components, states * mixtures, n_moments))
-    ends = np.searchsorted(pair_reduced, np.arange(components + 1))
-    by_model = chunk.moments.reshape(n_moments, base_states * base_mix, n)
-    for j in range(components):
-        pairs = slice(ends[j], ends[j + 1])
-        members = pair_base[pairs]
-        if len(members) == 0:
-            continue
-        weights = np.empty((states, mixtures, base_states, base_mix, len(members)))
-        _weigh(shares[j], occupancies[pairs], chunk.mixture_weights, members, weights)
-        moments = by_model if len(members) == n else by_model[:, :, members]
-        sums[j] = weights.reshape(states * mixtures, -1) @ moments.reshape(n_moments, -1).T
+    moments = chunk.moments.reshape(n_moments, -1, n)
+    for j in np.flatnonzero(active.any(axis=1)):
+        members = np.flatnonzero(active[j])
+        left = weights[j].reshape(states * mixtures, -1, n)
+        right = moments
+        if len(members) < n:
+            left, right = left[:, :, members], right[:, :, members]
+        sums[j] = left.reshape(len(left), -1) @ right.reshape(n_moments, -1).T
     return sums.reshape(-1, n_moments)
 
 

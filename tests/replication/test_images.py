@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from replication.datasets import images
-from replication.datasets.images import ImageFileError, load_grey
+from replication.datasets.images import ImageFileError, load_grey, load_rgb
 
 RGB = np.random.default_rng(7).integers(0, 256, (9, 14, 3)).astype(np.uint8)
 GREY = RGB[:, :, 0].copy()
@@ -239,3 +239,18 @@ def test_jpegs_of_every_colour_model(saved):
     path = saved(Image.new("YCbCr", (16, 16), (77, 128, 128)), "grey.jpg")
     assert np.ptp(load_grey(path)) == 0
     assert abs(int(load_grey(path)[0, 0]) - 77) <= 1
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "RGB", "P"])
+def test_colours_follow_the_same_rules(saved, mode):
+    picture = Image.fromarray(RGB).convert(mode)
+    colours = load_rgb(saved(picture))
+    assert colours.shape == (*GREY.shape, 3)
+    np.testing.assert_array_equal(colours, np.asarray(picture.convert("RGB")))
+    with pytest.raises(ImageFileError, match=r"picture\.png: is empty"):
+        load_rgb(saved(b""))
+
+
+def test_sixteen_bit_grey_as_colours(saved):
+    path = saved(Image.fromarray(GREY.astype(np.uint16) * 257))
+    np.testing.assert_array_equal(load_rgb(path), np.dstack([GREY] * 3))

@@ -169,6 +169,11 @@ class TestWarningsAndErrors:
         with pytest.warns(UserWarning, match="4096 pixels: the inverse is not unique"):
             embedding.inverse_transform(embedding.transform(glcms[:1]), n_iter=1)
 
+    def test_one_quantile_is_a_mean_and_cannot_be_inverted(self, mixtures):
+        embedding = SlicedWassersteinEmbedding(n_angles=60, n_quantiles=1).fit(mixtures)
+        with pytest.raises(ValueError, match="at least 2 quantiles"):
+            embedding.inverse_transform(embedding.transform(mixtures[:1]))
+
     @pytest.mark.parametrize(
         ("change", "options", "message"),
         [

@@ -1,8 +1,14 @@
 """The paper's theorems and equations, on data."""
 
+import io
+import os
+import zipfile
+from pathlib import Path
+
 import numpy as np
 import ot
 import pytest
+from PIL import Image
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 
@@ -29,6 +35,23 @@ from sliced_wasserstein.quantiles import invert_cdf
 def digits():
     """Real densities: scanned handwritten digits, 8 x 8 px."""
     return load_digits().images[:40]
+
+
+@pytest.fixture(scope="module")
+def textures():
+    """Real densities: co-occurrence matrices of photographs of surfaces, where available."""
+    folder = os.environ.get("REPLICATION_ARCHIVES")
+    archives = sorted(Path(folder, "uiuc_texture").glob("*.zip")) if folder else []
+    if not archives:
+        pytest.skip("no real data")
+    matrices = []
+    with zipfile.ZipFile(archives[0]) as files:
+        for name in sorted(n for n in files.namelist() if n.endswith(".jpg"))[::10]:
+            with Image.open(io.BytesIO(files.read(name))) as image:
+                grey = np.asarray(image.convert("L")).astype(int) // 4
+            pairs = grey[:, 1:] * 64 + grey[:, :-1]
+            matrices.append(np.bincount(pairs.ravel(), minlength=4096).reshape(64, 64))
+    return np.stack(matrices)
 
 
 def zero_sum_forms(squared, seed=0):
@@ -174,6 +197,12 @@ class TestLineIsFlat:
 
 class TestSlicedIsFlat:
     """Theorem 5 and Corollary 2."""
+
+    @pytest.mark.real
+    def test_on_texture_photographs(self, textures):
+        squared = squared_distances(SlicedWassersteinEmbedding().fit_transform(textures))
+        assert zero_sum_forms(squared).max() <= 1e-6 * squared.max()
+        assert spectra(squared, np.geomspace(0.01, 10, 9)).least.min() >= -1e-9
 
     @pytest.mark.parametrize("footprint", ["box", "point"])
     def test_on_real_and_random_densities(self, footprint, digits, glcms):

@@ -22,3 +22,12 @@ def test_tutorial_runs_and_shows_what_it_says(tmp_path):
     assert float(said["accuracy of a linear SVM"]) > 0.8
     exact, embedded = map(float, re.findall(r"\d+\.\d+", result.stdout.splitlines()[-1]))
     assert abs(embedded / exact - 1) < 0.02
+
+
+def test_readme_example_runs():
+    text = (TUTORIAL.parents[2] / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (code,) = (block for block in blocks if "SlicedWassersteinEmbedding" in block)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert names["Z"].shape[0] == len(names["labels"]) == 100

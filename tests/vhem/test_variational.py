@@ -22,7 +22,7 @@ from vhem_examples import (
 
 from vhem import H3M, HMM, VHEM, expected_log_likelihood
 from vhem import variational as internal
-from vhem._recursion import pair_statistics
+from vhem._recursion import pair_bounds, pair_statistics
 
 PARAMETERS = tuple(H3M.__dataclass_fields__)
 CASES = (
@@ -62,12 +62,12 @@ def bounds_and_statistics(base, reduced, tau):
             for j in range(len(reduced)):
                 start = np.zeros_like(reduced.startprob)
                 transitions = np.zeros_like(reduced.transmat)
-                occupancy = np.empty((1, reduced.n_states, base.n_states))
+                occupancy = np.zeros_like(bounds)
                 pair_statistics(
                     tau, np.array([i]), np.array([j]), bounds, chunk.startprob, chunk.transmat,
                     reduced.startprob, reduced.transmat, np.ones(1), occupancy, start, transitions,
                 )  # fmt: skip
-                rows.append((bounds[j, :, :, i].T, start[j], occupancy[0], transitions[j]))
+                rows.append((bounds[j, :, :, i].T, start[j], occupancy[j, :, :, i], transitions[j]))
     return tuple(
         np.array(column).reshape(len(base), len(reduced), *column[0].shape)
         for column in zip(*rows, strict=True)
@@ -685,6 +685,17 @@ def test_threads_change_no_byte(n_init):
         assert_same_model(fit.model_, fits[0].model_, rtol=0)
         for name in ("history_", "responsibilities_", "log_likelihoods_"):
             np.testing.assert_array_equal(getattr(fit, name), getattr(fits[0], name))
+
+
+def test_kernels_are_compiled_once():
+    """Shapes with axes of length one must not make new array types."""
+    rng = np.random.default_rng(43)
+    for K, S, M in ((1, 1, 1), (3, 2, 1), (1, 3, 2), (4, 1, 2)):
+        base = random_h3m(rng, K, S, M, 2)
+        run(base, base, 10.0, 3, 1)
+        expected_log_likelihood(base, base, 2)
+    for kernel in (pair_bounds, pair_statistics, internal._weigh):
+        assert len(kernel.signatures) == 1
 
 
 # --- N, P: recovery, and the paper's sizes ------------------------------------------------------

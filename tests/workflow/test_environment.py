@@ -8,7 +8,7 @@ import yaml
 from packaging.requirements import Requirement
 
 # conda-forge's names where they differ from PyPI's
-CONDA_NAME = {"matplotlib": "matplotlib-base"}
+CONDA_NAME = {"matplotlib": "matplotlib-base", "soundfile": "pysoundfile"}
 # Snakemake runs the conda environments and so is not part of them.
 NOT_IN_CONDA = {"snakemake"}
 

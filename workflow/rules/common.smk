@@ -56,6 +56,15 @@ def package_sources(*modules):
     return sorted(map(str, files))
 
 
+def dataset_sources(wildcards):
+    """Source files that decide a data set's raw files: the shared ones and its own."""
+    shared = ("__init__", "archives", "catalog", "images", "manifest")
+    own = (wildcards.dataset, f"embedded.{wildcards.dataset}")
+    return package_sources(
+        *(f"replication.datasets.{module}" for module in (*shared, *own))
+    )
+
+
 def enabled_experiments(*experiments):
     """Those of the experiments (default: all) whose data set takes part in this run."""
     return [

@@ -5,7 +5,7 @@ rule prepare_dataset:
     input:
         catalog="resources/datasets.csv",
         checksums="resources/checksums/{dataset}.sha256",
-        code=package_sources("replication.datasets"),
+        code=dataset_sources,
     output:
         manifest=results("data/{dataset}.csv"),
         summary=results("data/{dataset}.json"),

@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from replication.datasets.animal_faces import ANIMAL_FACES
 from replication.datasets.archives import from_archives, offers
+from replication.datasets.cal500 import CAL500, from_folder
 from replication.datasets.catalog import DataSetError, read_published
 from replication.datasets.cmu_mocap import CMU_MOCAP
 from replication.datasets.download import DownloadError, fetch
@@ -32,7 +34,7 @@ __all__ = [
     "write_manifest",
 ]
 
-DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, CMU_MOCAP)}
+DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, ANIMAL_FACES, CMU_MOCAP, CAL500)}
 """The data sets that can be prepared."""
 
 
@@ -89,7 +91,9 @@ def _from_download(request: Request) -> Prepared:
         raw=request.raw,
         allow_subset=request.allow_subset,
     )
-    return dataclasses.replace(SOURCES["archives"](request), source="download")
+    return dataclasses.replace(
+        _source_of(request.dataset.name, "archives")(request), source="download"
+    )
 
 
 SOURCES: dict[str, Callable[[Request], Prepared]] = {
@@ -98,6 +102,11 @@ SOURCES: dict[str, Callable[[Request], Prepared]] = {
     "download": _from_download,
 }
 """Where raw files can come from."""
+
+_OWN_SOURCES: dict[tuple[str, str], Callable[[Request], Prepared]] = {
+    # Its archives are tar files that nobody can offer; users have loose files.
+    (CAL500.name, "archives"): from_folder,
+}
 
 BAD_FILE_POLICIES = ("error", "skip")
 """What can be done with a damaged file: stop, or list it and go on."""
@@ -159,7 +168,8 @@ def prepare(
     dataset = DATASETS[name]
     for size in embedded or {}:
         _check_choice(f"{name}: embedded", size, dataset.sizes)
-    return SOURCES[source](
+    make = _source_of(name, source)
+    return make(
         Request(
             dataset=dataset,
             raw=Path(raw),
@@ -171,6 +181,10 @@ def prepare(
             n_jobs=n_jobs,
         )
     )
+
+
+def _source_of(name: str, source: str) -> Callable[[Request], Prepared]:
+    return _OWN_SOURCES.get((name, source), SOURCES[source])
 
 
 def _check_choice(what: str, value: str, allowed: Iterable[str]) -> None:

@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
-__all__ = ["MAX_PIXELS", "ImageFileError", "load_grey"]
+__all__ = ["MAX_PIXELS", "ImageFileError", "load_grey", "load_rgb"]
 
 MAX_PIXELS = 64_000_000
 """Images with more pixels are refused before they are decoded (decompression bombs)."""
@@ -93,6 +93,32 @@ def load_grey(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
     OSError
         If the file cannot be read at all (missing, no permission).
     """
+    return np.asarray(_load(path).convert("L"))
+
+
+def load_rgb(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+    """Read an image file as 8-bit colours, by the same rules; grey files have three equal channels.
+
+    Parameters
+    ----------
+    path : path-like
+        Image file; its suffix is ignored.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width, 3)
+        Red, green, blue.
+
+    Raises
+    ------
+    ImageFileError, OSError
+        As :func:`load_grey`.
+    """
+    return np.asarray(_load(path).convert("RGB"))
+
+
+def _load(path: str | os.PathLike[str]) -> Image.Image:
+    """Read an image file as a picture of kind "1", "L" or "RGB"."""
     content = Path(path).read_bytes()
     if not content:
         raise ImageFileError(path, "is empty")
@@ -105,7 +131,7 @@ def load_grey(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
             with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
                 image.verify()
             with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
-                return _to_grey(image, path)
+                return _plain(image, path)
     except ImageFileError:
         raise
     except UnidentifiedImageError:
@@ -117,7 +143,7 @@ def load_grey(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
         raise ImageFileError(path, f"is corrupt or truncated ({error})") from error
 
 
-def _to_grey(image: Image.Image, path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+def _plain(image: Image.Image, path: str | os.PathLike[str]) -> Image.Image:
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise ImageFileError(
@@ -135,7 +161,7 @@ def _to_grey(image: Image.Image, path: str | os.PathLike[str]) -> npt.NDArray[np
         if "transparency" in image.info:
             raise ImageFileError(path, "is a 16-bit image with a transparent grey value")
         wide = np.asarray(image).astype(np.int32)
-        return ((wide + 128) // 257).astype(np.uint8)
+        return Image.fromarray(((wide + 128) // 257).astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         lowest, _ = image.getchannel("A").getextrema()
@@ -146,7 +172,7 @@ def _to_grey(image: Image.Image, path: str | os.PathLike[str]) -> npt.NDArray[np
         image = image.convert("RGB")
     if image.mode not in ("1", "L", "RGB"):
         raise ImageFileError(path, f"has pixels of kind {image.mode!r}, which have no defined grey")
-    return np.asarray(image.convert("L"))
+    return image
 
 
 def _orientation(image: Image.Image) -> int:

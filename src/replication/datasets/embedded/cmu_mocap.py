@@ -45,7 +45,7 @@ __all__ = [
     "write_motions",
 ]
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same seed gives other motions."""
 
 Array = npt.NDArray[np.float64]
@@ -102,8 +102,9 @@ _RUNNING = {
     "ankle": (6, 18, 22, 8, -14, -12, -5, 0, 5, 7),
     "toes": (8, 0, 0, 12, 35, 20, 5, 0, 0, 5),
 }
-# Part of a running cycle after which a foot leaves the floor; both are then in the air until half
-# of the cycle, when the other one strikes.
+# Part of the cycle after which a foot leaves the floor. In running both are then in the air until
+# half of the cycle, when the other one strikes.
+_WALKING_STANCE = 0.62
 _RUNNING_STANCE = 0.36
 
 
@@ -160,8 +161,8 @@ class _Course:
     ``angles`` maps a name and a side (``knee_l``) or a name of the middle (``lean``) to degrees,
     each of shape (n_frames,); what is not named is zero. ``turn`` is the heading in degrees,
     ``lift`` the height of the lower foot above the floor in metres, ``drift`` a forward speed in
-    m/s that is added while the body is in the air, ``right_raised`` metres by which the right foot
-    counts as higher than it is, for a foot that swings just over the floor bears nothing.
+    m/s that is added while the body is in the air, ``swinging`` how far the right and the left
+    foot (0 to 1) swing freely: just over the floor, but bearing nothing.
     """
 
     time: Array
@@ -169,7 +170,7 @@ class _Course:
     turn: Array
     lift: Array
     drift: Array
-    right_raised: Array
+    swinging: Array
 
 
 def make_skeleton(seed: int, subject: int) -> Skeleton:
@@ -310,14 +311,17 @@ def _walk(
     angles = _gait_angles(gait, phase, amplitude, rng)
     veer = rng.choice([0.0, 0.0, 0.0, rng.normal(0, 14)])  # degrees a second
     lift = np.zeros_like(time)
+    stance = _WALKING_STANCE
     if gait.curves is _RUNNING:
+        stance = _RUNNING_STANCE
         # Each half cycle ends with a flight, over which the body falls freely.
         half = phase % 0.5 - _RUNNING_STANCE
         airborne = 0.5 - _RUNNING_STANCE
         rate = np.gradient(phase, time)
         lift = np.where(half > 0, GRAVITY / 2 * half * (airborne - half) / rate**2, 0.0)
     turn = rng.uniform(-180, 180) + veer * time
-    return _Course(time, angles, turn, lift, np.zeros_like(time), np.zeros_like(time))
+    swinging = np.stack([_step(own % 1, stance, 0.05) for own in (phase, phase + 0.5)], axis=1)
+    return _Course(time, angles, turn, lift, np.zeros_like(time), swinging)
 
 
 def _dribble(time: Array, label: str, rng: np.random.Generator) -> _Course:
@@ -333,6 +337,7 @@ def _dribble(time: Array, label: str, rng: np.random.Generator) -> _Course:
     start = rng.uniform(0.1, 0.3) * time[-1]
     # The ball is beaten on the spot before the steps begin.
     moving = _step(time, start, 0.6)
+    course.swinging *= moving[:, np.newaxis]
     angles = course.angles
     for name in angles:
         if name.startswith(("hip", "knee", "ankle", "toes", "yaw", "list")):
@@ -366,7 +371,9 @@ def _kick(time: Array, label: str, rng: np.random.Generator) -> _Course:
     # Seconds from the kick, and the poses of back-swing, contact, follow-through.
     times = kick + np.array([-0.45, -0.22, -0.10, 0.0, 0.16, 0.45, out - kick])
     held = _pulse(time, kick - 0.45, out, 0.12)
-    course.right_raised = 0.3 * _pulse(time, kick - 0.45, kick + 0.55, 0.1)
+    kicking = _pulse(time, kick - 0.45, kick + 0.55, 0.1)
+    course.swinging *= (moving * (1 - kicking))[:, np.newaxis]
+    course.swinging[:, 0] += kicking
     poses = {
         "hip_r": (0, -28, -18, 22, 62, 30, 0),
         "knee_r": (15, 72, 92, 40, 18, 40, 10),
@@ -427,7 +434,7 @@ def _jump(time: Array, label: str, rng: np.random.Generator) -> _Course:
     forward = rng.choice([0.0, rng.uniform(0.4, 1.4)])  # metres
     drift = np.where((in_air > 0) & (in_air < flight), forward / flight, 0.0)
     turn = np.full_like(time, rng.uniform(-180, 180))
-    return _Course(time, angles, turn, lift, drift, np.zeros_like(time))
+    return _Course(time, angles, turn, lift, drift, np.zeros((len(time), 2)))
 
 
 def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
@@ -462,7 +469,7 @@ def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
         angles["nod"] = 12 * still
     zero = np.zeros_like(time)
     turn = np.full_like(time, rng.uniform(-180, 180))
-    return _Course(time, angles, turn, zero, zero, zero)
+    return _Course(time, angles, turn, zero, zero, np.zeros((len(time), 2)))
 
 
 _COURSES: dict[str, Callable[[Array, str, np.random.Generator], _Course]] = {
@@ -592,10 +599,10 @@ def _root_path(skeleton: Skeleton, values: Array, course: _Course) -> Array:
     foot = next(bone for bone in skeleton.bones if bone.name == "lfoot")
     heights = points[..., 1].copy()
     heights[:, [0, 3]] += foot.direction[1] * foot.length * skeleton.metres_per_unit
-    heights[:, 3:] += course.right_raised[:, np.newaxis]
     seconds = 0.025 * FRAME_RATE_HZ
     height = gaussian_filter1d(course.lift - heights.min(axis=1), seconds, mode="nearest")
     # The lower a point the more it bears; within centimetres, so that steps blend.
+    heights += 0.1 * course.swinging[:, [1, 1, 1, 0, 0, 0]]
     bearing = np.exp(-(heights - heights.min(axis=1, keepdims=True)) / 0.006)
     bearing /= bearing.sum(axis=1, keepdims=True)
     velocity = -np.gradient(points, course.time, axis=0)[..., [0, 2]]

@@ -1,0 +1,83 @@
+"""Readings of an image as a probability density.
+
+The CVPR 2016 paper says only that its HOGgles images were normalised. An inverted image has no
+grey level of its own, so what mass a pixel gets is a choice:
+
+``minmax``
+    (z - min z), divided by its sum. The literal reading, and the default.
+``deviation``
+    |z - median z|, divided by its sum: contrast is mass, uniform grey is none. A min-max density
+    is mostly a uniform background; this reading shows how much depends on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["READINGS", "image_densities"]
+
+
+def _minmax(images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    lowest: npt.NDArray[np.float64] = images.min(axis=(1, 2), keepdims=True)
+    return images - lowest
+
+
+def _deviation(images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    middle: npt.NDArray[np.float64] = np.median(images, axis=(1, 2), keepdims=True)
+    return np.abs(images - middle)
+
+
+READINGS: dict[str, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]] = {
+    "minmax": _minmax,
+    "deviation": _deviation,
+}
+"""Non-negative mass of every pixel, before it is divided by the image's sum."""
+
+
+def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> npt.NDArray[np.float32]:
+    """Turn grey images into probability densities.
+
+    Both readings give the same density for an image and for any brighter, darker or stronger copy
+    a * z + b with a > 0.
+
+    Parameters
+    ----------
+    images : array-like of float, shape (n_images, height, width)
+        Grey images of any range.
+    reading : {"minmax", "deviation"}, default "minmax"
+        See the module's text.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_images, height, width)
+        Non-negative; each image sums to 1.
+
+    Raises
+    ------
+    ValueError
+        If ``reading`` is unknown, the shape is another one, or an image is constant or holds
+        values that are not finite; the message gives its position.
+
+    Examples
+    --------
+    >>> image_densities([[[2.0, 3.0], [4.0, 5.0]]])[0].round(3)
+    array([[0.   , 0.167],
+           [0.333, 0.5  ]], dtype=float32)
+    """
+    if reading not in READINGS:
+        raise ValueError(f"reading must be one of {', '.join(READINGS)}, got {reading!r}")
+    values = np.asarray(images, dtype=np.float64)
+    if values.ndim != 3 or 0 in values.shape:
+        raise ValueError(f"images must have the shape (n, height, width), got {values.shape}")
+    lowest, highest = values.min(axis=(1, 2)), values.max(axis=(1, 2))
+    for fault, where in (
+        ("holds values that are not finite", ~(np.isfinite(lowest) & np.isfinite(highest))),
+        ("is constant: there is no mass to distribute", highest == lowest),
+    ):
+        if where.any():
+            raise ValueError(f"images[{np.flatnonzero(where)[0]}] {fault}")
+    mass = READINGS[reading](values)
+    return (mass / mass.sum(axis=(1, 2), keepdims=True)).astype(np.float32)

@@ -1,0 +1,25 @@
+"""HOGgles: what is left of a picture after its HOG features were computed and inverted.
+
+HOG features (:mod:`.hog`), a dictionary that pairs grey patches with HOG windows
+(:mod:`.dictionary`), and the inversion (:mod:`.inversion`), after Vondrick, Khosla, Malisiewicz,
+Torralba: HOGgles: visualizing object detection features, ICCV 2013.
+"""
+
+from replication.features.hoggles.dictionary import (
+    PairedDictionary,
+    learn_dictionary,
+    read_pd_mat,
+    sample_photographs,
+)
+from replication.features.hoggles.hog import hog_features
+from replication.features.hoggles.inversion import hoggles, invert_hog
+
+__all__ = [
+    "PairedDictionary",
+    "hog_features",
+    "hoggles",
+    "invert_hog",
+    "learn_dictionary",
+    "read_pd_mat",
+    "sample_photographs",
+]

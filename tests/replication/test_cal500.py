@@ -1,0 +1,448 @@
+"""Recordings and annotations: from files in any condition to songs, or to a named error."""
+
+import hashlib
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from replication.datasets import catalog, prepare, song_annotations
+from replication.datasets.audio import AudioFileError, load_audio
+from replication.datasets.cal500 import find_audio
+from replication.datasets.song_annotations import (
+    Annotations,
+    Cal500Error,
+    check_published_counts,
+    modelled_tags,
+    read_annotations,
+    scored_tags,
+    write_annotations,
+)
+from replication.features.mfcc import MFCC, LogMel, cut_sequences, song_features
+
+RATE = 22050
+SECONDS = 4
+TIME = np.arange(SECONDS * RATE) / RATE
+TONE = 0.5 * np.sin(2 * np.pi * 440 * TIME)
+
+
+def encoded(samples, rate=RATE, kind="WAV", **options):
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, rate, format=kind, **options)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def store(content, name="song.mp3"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return store
+
+
+def refused(path, message, **options):
+    """The error names the file first, then the fault."""
+    with pytest.raises(AudioFileError, match=message) as caught:
+        load_audio(path, **options)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+# --- recordings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3"])
+def test_every_kind_gives_the_same_sound_whatever_its_suffix(kind, stored):
+    signal = load_audio(stored(encoded(TONE, kind=kind), name="song.raw"))
+    assert signal.dtype == np.float32
+    assert signal.shape == TONE.shape
+    middle = slice(RATE, 3 * RATE)
+    lossy = kind in ("OGG", "MP3")
+    np.testing.assert_allclose(signal[middle], TONE[middle], atol=0.02 if lossy else 1e-4)
+
+
+def test_channels_are_averaged(stored):
+    stereo = np.column_stack([TONE, 0.2 * TONE])
+    np.testing.assert_allclose(load_audio(stored(encoded(stereo))), 0.6 * TONE, atol=1e-4)
+
+
+def test_channels_that_cancel_out_are_an_error(stored):
+    refused(stored(encoded(np.column_stack([TONE, -TONE]))), "silent")
+
+
+@pytest.mark.parametrize("rate", [44100, 48000])
+def test_a_higher_rate_is_resampled_without_aliases(rate, stored):
+    t = np.arange(SECONDS * rate) / rate
+    high = 0.4 * np.sin(2 * np.pi * 15000 * t)  # above half of 22,050 Hz
+    path = stored(encoded(0.5 * np.sin(2 * np.pi * 440 * t) + high, rate))
+    signal = load_audio(path)
+    assert signal.size == TONE.size
+    middle = slice(RATE, 3 * RATE)
+    np.testing.assert_allclose(signal[middle], TONE[middle], atol=2e-3)
+
+
+def test_a_lower_rate_is_an_error(stored):
+    path = stored(encoded(TONE[::2], RATE // 2))
+    refused(path, "sampling rate of 11025 Hz, below the 22050 Hz")
+    assert load_audio(path, sampling_rate=RATE // 2).size == TONE.size // 2
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        (TONE[:RATE], {}, r"lasts 1\.00 s, shorter than 3 s"),
+        (TONE[:0], {}, r"lasts 0\.00 s"),
+        (TONE, {"max_seconds": 3.9}, r"lasts longer than 3\.9 s"),
+        (0 * TONE, {}, "silent"),
+        (1e-3 * TONE, {}, "silent"),
+    ],
+)
+def test_unusable_recordings_are_named(samples, options, message, stored):
+    refused(stored(encoded(samples)), message, **options)
+
+
+def test_the_limits_of_duration_are_inclusive(stored):
+    load_audio(stored(encoded(TONE)), min_seconds=SECONDS, max_seconds=SECONDS)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_samples_that_are_no_numbers_are_an_error(value, stored):
+    samples = TONE.copy()
+    samples[1000] = value
+    refused(stored(encoded(samples, subtype="FLOAT")), "NaN or infinite")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no music " * 1000, bytes(20000), encoded(TONE)[:20]], ids=len
+)
+def test_what_is_no_audio_is_an_error(content, stored):
+    refused(stored(content), "empty|no intact audio file")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3"])
+def test_truncated_recordings_are_errors(kind, share, stored):
+    noise = np.random.default_rng(0).normal(0, 0.1, TIME.size)
+    content = encoded(noise, kind=kind)
+    load_audio(stored(content), min_seconds=0)
+    refused(
+        stored(content[: int(share * len(content))]), "truncated|no intact audio", min_seconds=0
+    )
+
+
+@pytest.mark.parametrize("kind", ["FLAC", "OGG"])
+def test_damage_inside_is_an_error_where_the_format_has_checksums(kind, stored):
+    content = bytearray(encoded(np.random.default_rng(0).normal(0, 0.1, TIME.size), kind=kind))
+    middle = len(content) // 2
+    content[middle : middle + 300] = bytes(300)
+    refused(stored(bytes(content)), "corrupt|no intact audio")
+
+
+def test_what_follows_an_ogg_stream_is_a_stream_or_a_tag(stored):
+    content = encoded(TONE, kind="OGG")
+    assert load_audio(stored(content + b"TAG" + bytes(125))).size == TONE.size
+    refused(stored(content + content[: len(content) // 2]), "truncated")
+
+
+def test_errors_survive_the_way_from_a_worker_process(stored):
+    import pickle
+
+    with pytest.raises(AudioFileError) as caught:
+        load_audio(stored(b""))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_missing_file_is_the_system_s_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load_audio(tmp_path / "none.mp3")
+
+
+# --- annotations --------------------------------------------------------------------------------
+
+SONGS = ("10cc-for_you", "abba-waterloo_(live,_1974)", "semi-charmed-life")
+TAGS = ("Genre-Rock", "Genre-Best-Rock", "Instrument_-_Piano", "Instrument_-_Piano-Solo")
+HARD = np.array([[1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 1, 0]], dtype=bool)
+SMALL = Annotations(SONGS, TAGS, HARD, np.where(HARD, 0.8, 0.25))
+
+
+def test_annotations_are_read_as_written(tmp_path):
+    write_annotations(tmp_path, SMALL)
+    again = read_annotations(tmp_path)
+    assert (again.songs, again.tags) == (SONGS, TAGS)
+    np.testing.assert_array_equal(again.hard, SMALL.hard)
+    np.testing.assert_array_equal(again.soft, SMALL.soft)
+
+
+def test_selection_keeps_the_given_order():
+    part = SMALL.select(songs=(SONGS[2], SONGS[0]), tags=(TAGS[2],))
+    assert (part.songs, part.tags) == ((SONGS[2], SONGS[0]), (TAGS[2],))
+    np.testing.assert_array_equal(part.hard, [[1], [0]])
+    with pytest.raises(KeyError, match="unknown"):
+        SMALL.select(songs=["unknown"])
+
+
+def test_repeating_tags_get_no_model_and_rare_ones_no_score():
+    assert modelled_tags(SMALL) == ("Genre-Rock", "Instrument_-_Piano")
+    assert scored_tags(SMALL, min_songs=2) == ("Genre-Rock", "Instrument_-_Piano")
+    assert scored_tags(SMALL.select(songs=SONGS[:2]), min_songs=2) == ("Genre-Rock",)
+    with pytest.raises(ValueError, match="no tag has 3 of the 3 songs, the most frequent has 2"):
+        scored_tags(SMALL, min_songs=3)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("songNames.txt", None, "songNames.txt: no such file"),
+        ("vocab.txt", "", "vocab.txt: is empty"),
+        ("songNames.txt", "a-b\na-b\na-c\n", "songNames.txt: 'a-b' stands there twice"),
+        ("songNames.txt", "a-b\n../c\na-c\n", r"songNames.txt: '\.\./c' cannot be the name"),
+        ("hardAnnotations.txt", "1,1,0,0\n", "has 1 rows, songNames.txt names 3 songs"),
+        ("hardAnnotations.txt", "1,1,0\n" * 3, "row 1 has 3 values, vocab.txt lists 4 tags"),
+        ("hardAnnotations.txt", "1,x,0,0\n" * 3, "hardAnnotations.txt: row 1: could not convert"),
+        ("hardAnnotations.txt", "1,2,0,0\n" * 3, "values other than 0 and 1"),
+        ("softAnnotations.txt", "1,0,0,1.5\n" * 3, "softAnnotations.txt: holds values outside"),
+        ("softAnnotations.txt", "1,0,0,nan\n" * 3, "softAnnotations.txt: holds values outside"),
+        ("vocab.txt", b"\xff\xfe", "vocab.txt: is no text in UTF-8"),
+    ],
+)
+def test_bad_annotations_are_named(file, content, message, tmp_path):
+    write_annotations(tmp_path, SMALL)
+    if content is None:
+        (tmp_path / file).unlink()
+    else:
+        (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(Cal500Error, match=message):
+        read_annotations(tmp_path)
+
+
+def test_wrong_counts_tell_each_number():
+    songs, tags = tuple(map(str, range(60))), tuple(map(str, range(4)))
+    annotations = Annotations(songs, tags, np.ones((60, 4), bool), np.ones((60, 4)))
+    with pytest.raises(Cal500Error, match=r"60 songs .*502, 4 tags .*174, 4 modelled .*149, 4 sco"):
+        check_published_counts(annotations)
+
+
+# --- files of songs -----------------------------------------------------------------------------
+
+
+def audio_folder(folder, *names):
+    (folder / "CAL500_32kps").mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / "CAL500_32kps" / name).write_bytes(encoded(TONE, kind="FLAC"))
+
+
+def test_recordings_are_matched_by_name(tmp_path):
+    others = ["abba-waterloo.mp3", f"{SONGS[1]}.txt"]
+    audio_folder(tmp_path, f"{SONGS[2]}.OGG", f"{SONGS[0]}.mp3", ".DS_Store", *others)
+    files = find_audio(tmp_path, SONGS)
+    assert list(files.paths) == [SONGS[0], SONGS[2]]
+    assert files.songs_without_audio == (SONGS[1],)
+    assert [path.name for path in files.audio_without_song] == sorted(others)
+
+
+def test_two_recordings_of_a_song_are_an_error(tmp_path):
+    audio_folder(tmp_path, f"{SONGS[0]}.mp3", f"{SONGS[0]}.flac")
+    with pytest.raises(Cal500Error, match=r"10cc-for_you\.mp3: song .* another file, .*\.flac"):
+        find_audio(tmp_path, SONGS)
+
+
+def test_a_missing_folder_says_what_it_must_hold(tmp_path):
+    with pytest.raises(Cal500Error, match="CAL500_32kps: no such folder; it must hold"):
+        find_audio(tmp_path, SONGS)
+
+
+# --- as a data set of the workflow --------------------------------------------------------------
+
+
+class Place:
+    """A published collection of three songs, and what a user has of it."""
+
+    def __init__(self, folder):
+        self.archives, self.raw = folder / "archives", folder / "run" / "cal500"
+        self.mine = self.archives / "cal500"
+        write_annotations(self.mine, SMALL)
+        (self.mine / "README_CAL500.txt").write_text("the notice")
+        audio_folder(self.mine, *(f"{song}.mp3" for song in SONGS))
+
+    def prepare(self, **options):
+        return prepare(
+            "cal500",
+            **{"source": "archives", "raw": self.raw, "archives": self.archives, **options},
+        )
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    resources = tmp_path / "resources"
+    (resources / "checksums").mkdir(parents=True)
+    (resources / "datasets.csv").write_bytes((catalog.RESOURCES / "datasets.csv").read_bytes())
+    (resources / "checksums" / "cal500.sha256").write_text(
+        "".join(
+            f"{hashlib.sha256((place.mine / file).read_bytes()).hexdigest()}  {file}\n"
+            for file in song_annotations.FILES
+        )
+    )
+    monkeypatch.setattr(catalog, "RESOURCES", resources)
+    monkeypatch.setattr(
+        song_annotations,
+        "PUBLISHED_COUNTS",
+        {"songs": 3, "tags": 4, "modelled tags": 2, "scored tags": 2},
+    )
+    monkeypatch.setattr(song_annotations.scored_tags, "__defaults__", (2,))
+    return place
+
+
+def songs_of(prepared, status="used"):
+    table = prepared.table
+    return sorted(table.loc[(table["label"] == "song") & (table["status"] == status), "id"])
+
+
+def test_a_whole_collection_is_taken_with_its_notice(place):
+    prepared = place.prepare()
+    assert songs_of(prepared) == sorted(SONGS)
+    assert prepared.describe() == "3 songs"
+    assert prepared.origin == "real"
+    checks = prepared.table.groupby("label")["check"].unique().map(list).to_dict()
+    assert checks == {"annotations": ["listed"], "song": ["unlisted"]}
+    assert (place.raw / "README_CAL500.txt").read_text() == "the notice"
+    assert list(find_audio(place.raw, SONGS).paths) == list(SONGS)
+    assert read_annotations(place.raw).songs == SONGS
+
+
+def test_missing_songs_stop_the_run_unless_a_subset_is_allowed(place):
+    (place.mine / "CAL500_32kps" / f"{SONGS[1]}.mp3").unlink()
+    with pytest.raises(Cal500Error, match=r"(?s)2 of 3 songs.*abba-waterloo.*allow_subset: true"):
+        place.prepare()
+    prepared = place.prepare(allow_subset=True)
+    assert prepared.describe() == "2 of 3 songs"
+    assert prepared.missing == (f"CAL500_32kps/{SONGS[1]}.mp3",)
+
+
+def test_annotations_alone_are_no_data_set(place):
+    for path in (place.mine / "CAL500_32kps").iterdir():
+        path.unlink()
+    for empty in (True, False):
+        if not empty:
+            (place.mine / "CAL500_32kps").rmdir()
+        with pytest.raises(Cal500Error, match=r"0 of 3 songs.*") as caught:
+            place.prepare(allow_subset=True)
+        assert "named <artist>-<title>" in str(caught.value)
+
+
+def test_a_damaged_recording_stops_the_run_or_is_listed(place):
+    path = place.mine / "CAL500_32kps" / f"{SONGS[0]}.mp3"
+    path.write_bytes(encoded(0 * TONE))
+    with pytest.raises(Cal500Error, match=r"10cc-for_you\.mp3 is silent.*on_bad_file: skip"):
+        place.prepare()
+    prepared = place.prepare(on_bad_file="skip")
+    assert songs_of(prepared, "skipped") == [SONGS[0]]
+    assert prepared.describe() == "2 of 3 songs"
+    assert "silent" in prepared.skipped[f"CAL500_32kps/{path.name}"]
+    assert not (place.raw / "CAL500_32kps" / path.name).exists()
+
+
+def test_a_recording_of_no_song_stops_the_run_or_is_listed(place):
+    folder = place.mine / "CAL500_32kps"
+    (folder / f"{SONGS[1]}.mp3").rename(folder / "abba-waterloo_live_1974.mp3")
+    with pytest.raises(Cal500Error, match=r"waterloo_live_1974.* meant for 'abba-waterloo_\(live"):
+        place.prepare(allow_subset=True)
+    prepared = place.prepare(allow_subset=True, on_bad_file="skip")
+    assert prepared.ignored == ("CAL500_32kps/abba-waterloo_live_1974.mp3",)
+
+
+def test_altered_or_missing_annotations_are_never_used(place):
+    path = place.mine / "hardAnnotations.txt"
+    path.write_text(path.read_text().replace("1,1,0,0", "1,1,1,0"))
+    with pytest.raises(Cal500Error, match=r"hardAnnotations\.txt: differs from the published file"):
+        place.prepare()
+    path.unlink()
+    with pytest.raises(Cal500Error, match=r"hardAnnotations\.txt is missing"):
+        place.prepare()
+
+
+def test_a_second_run_needs_no_archives_and_changes_nothing(place):
+    first = place.prepare()
+    stamps = {path: path.stat().st_mtime_ns for path in place.raw.rglob("*.mp3")}
+    place.archives.rename(place.archives.with_name("elsewhere"))
+    second = place.prepare(archives=None)
+    assert first.table.equals(second.table)
+    assert stamps == {path: path.stat().st_mtime_ns for path in place.raw.rglob("*.mp3")}
+
+
+def test_a_new_recording_of_a_song_replaces_the_old_one(place):
+    place.prepare()
+    new = encoded(0.5 * TONE, kind="FLAC")
+    (place.mine / "CAL500_32kps" / f"{SONGS[0]}.mp3").write_bytes(new)
+    place.prepare()
+    assert (place.raw / "CAL500_32kps" / f"{SONGS[0]}.mp3").read_bytes() == new
+
+
+def test_embedded_songs_come_through_the_same_interface(tmp_path):
+    prepared = prepare(
+        "cal500", source="embedded", raw=tmp_path / "raw", embedded={"songs": 2, "seconds": 4}
+    )
+    assert prepared.origin == "synthetic"
+    assert len(songs_of(prepared)) == 2
+    assert set(prepared.manifest["label"]) == {"annotations", "song"}
+    assert tuple(songs_of(prepared)) == read_annotations(tmp_path / "raw").songs
+
+
+# --- real data ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def real():
+    folder = os.environ.get("REPLICATION_ARCHIVES")
+    if folder is None or not (Path(folder) / "cal500").is_dir():
+        pytest.skip("no real data")
+    return Path(folder)
+
+
+@pytest.mark.real
+def test_real_annotations_have_the_papers_numbers(real):
+    annotations = read_annotations(real / "cal500")
+    check_published_counts(annotations)
+    assert (len(modelled_tags(annotations)), len(scored_tags(annotations))) == (149, 97)
+    for file, expected in catalog.read_checksums("cal500").items():
+        found = hashlib.sha256((real / "cal500" / file).read_bytes()).hexdigest()
+        assert found == expected, file
+
+
+@pytest.mark.real
+def test_real_annotations_without_recordings_say_what_is_missing(real, tmp_path):
+    with pytest.raises(Cal500Error, match=r"recordings of 0 of 502 songs are at hand"):
+        prepare("cal500", source="archives", raw=tmp_path / "raw", archives=real)
+
+
+@pytest.mark.real
+def test_real_recordings_go_through_loader_and_features(real, tmp_path):
+    clips = sorted((real / "music_clips" / "audio").glob("*.ogg"))
+    if not clips:
+        pytest.skip("no real data")
+    (tmp_path / "CAL500_32kps").mkdir()
+    songs = [clip.name.removesuffix(".ogg") for clip in clips]
+    for clip in clips:
+        (tmp_path / "CAL500_32kps" / clip.name).symlink_to(clip)
+    files = find_audio(tmp_path, songs)
+    assert list(files.paths) == songs
+    paths = list(files.paths.values())
+    cepstra = list(song_features(paths, MFCC()))
+    for frames, path in zip(cepstra, paths, strict=True):
+        signal = load_audio(path)
+        assert frames.shape == (1 + (signal.size - 1024) // 512, 39)
+        assert np.isfinite(frames).all()
+        assert (frames.std(axis=0) > 0).all()
+        assert cut_sequences(frames).shape[1:] == (125, 39)
+        assert LogMel()(signal).shape == (len(frames), 34)
+    # Each recording is nearer to its own other half than to most others: features hold timbre.
+    means = np.array(
+        [[half[:, :13].mean(axis=0) for half in np.array_split(f, 2)] for f in cepstra]
+    )
+    distance = np.linalg.norm(means[:, None, 0] - means[None, :, 1], axis=2)
+    ranks = (distance < np.diag(distance)[:, None]).sum(axis=1)
+    assert np.median(ranks) == 0
