@@ -19,9 +19,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     command = _snakemake_command(options)
     if options.plan:
+        print(_data_preflight(options), end="", flush=True)
         return subprocess.run([*command, "--dry-run", "--quiet", "reason", "host"]).returncode
+    start = time.time()
     try:
         with _run_lock(Path(".snakemake/launcher.json")) as (lock, last_run_died):
             if last_run_died:
@@ -49,8 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AnotherRunIsActive as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if status == 0:
-        results = Path("results") / _run_name(options.configfile)
+    results = Path("results") / str(_configuration(options.configfile).get("run"))
+    if status != 0:
+        print(_data_faults(results, start), end="", file=sys.stderr)
+    else:
         print(_claims_summary(results / "claims.csv"), end="")
         print(f"Results: {results}/")
     return status
@@ -146,13 +151,47 @@ def _claims_summary(path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run_name(configfile: Path) -> str:
-    """Name of the run: the given configuration's, or the default configuration's."""
-    for path in (configfile, Path("config.yaml")):
-        name = yaml.safe_load(path.read_text(encoding="utf-8")).get("run")
-        if name:
-            return str(name)
-    raise ValueError("config.yaml: 'run' is missing")
+def _configuration(configfile: Path) -> dict[str, Any]:
+    """Merge the given configuration into the default one, as Snakemake does.
+
+    What is wrong with a file is for Snakemake to say, which reads it too; it counts as empty here.
+    """
+    from snakemake.utils import update_config
+
+    merged: dict[str, Any] = {}
+    for path in (Path("config.yaml"), configfile):
+        with suppress(OSError, yaml.YAMLError, AttributeError):
+            update_config(merged, yaml.safe_load(path.read_text(encoding="utf-8")))
+    return merged
+
+
+def _data_faults(results: Path, start: float) -> str:
+    """Repeat what data sets that could not be prepared need, else lost among the messages."""
+    return "".join(
+        "\n" + log.read_text(encoding="utf-8")
+        for log in sorted((results / "logs/prepare_dataset").glob("*.log"))
+        if log.stat().st_mtime >= start and not (results / f"data/{log.stem}.csv").exists()
+    )
+
+
+def _data_preflight(options: argparse.Namespace) -> str:
+    """Say of each real data set of the run what is missing, how large and how long to fetch."""
+    # Seconds of imports that only a plan is worth.
+    from replication.datasets import DATASETS
+    from replication.datasets.download import describe_missing
+
+    config = _configuration(options.configfile)
+    archives = Path(options.archives or config.get("archives", "data/archives"))
+    texts = []
+    for name in DATASETS:
+        settings = config.get("datasets", {}).get(name, {})
+        source = settings.get("source")
+        if settings.get("enabled") and source in ("archives", "download"):
+            raw = Path("data/raw") / str(config["run"]) / name
+            missing = describe_missing(DATASETS[name], archives / name, raw)
+            what_then = "will be fetched" if source == "download" else "must be put there by hand"
+            texts.append(f"{missing}\n  {what_then}\n" if missing else f"{name}: at hand\n")
+    return "".join(texts)
 
 
 if __name__ == "__main__":

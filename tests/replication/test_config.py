@@ -67,8 +67,8 @@ def test_schema_is_closed_everywhere(schema):
         ),
         (
             lambda c: c["datasets"]["uiuc_texture"].update(source="archive"),
-            r"'datasets\.uiuc_texture\.source' is 'archive'; allowed: embedded, archives; "
-            r"did you mean 'archives'\?",
+            r"'datasets\.uiuc_texture\.source' is 'archive'; allowed: embedded, archives, "
+            r"download; did you mean 'archives'\?",
         ),
         (lambda c: c.pop("seed"), r"'seed' is missing"),
         (lambda c: c.update(seed=-1), r"'seed': -1 is less than the minimum of 0 \(a non-negative"),

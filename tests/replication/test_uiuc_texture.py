@@ -445,7 +445,7 @@ def test_a_file_that_is_no_manifest(tmp_path):
     ("name", "options", "message"),
     [
         ("uiuc", {}, "data set 'uiuc' is unknown; it comes with: uiuc_texture"),
-        (NAME, {"source": "download"}, "source 'download' .* comes with: embedded, archives"),
+        (NAME, {"source": "ftp"}, "source 'ftp' .* comes with: embedded, archives, download"),
         (NAME, {"on_bad_file": "ignore"}, "on_bad_file 'ignore' .* comes with: error, skip"),
         (NAME, {"embedded": {"hight": 9}}, "embedded 'hight' .* images_per_class, width, height"),
     ],
@@ -472,18 +472,19 @@ def test_the_checksum_list_is_the_published_layout():
     assert UIUC_TEXTURE.identify("T25_plaid/T01_40.jpg") is None
 
 
-def test_the_catalog_has_the_five_archives():
-    published = catalog.read_published(NAME)
-    assert [archive.file for archive in published.archives] == [
+def test_the_catalog_has_the_five_archives_and_the_authors():
+    first, second = catalog.read_published(NAME).ways
+    assert [archive.file for archive in first.archives] == [
         "T01-T05.zip",
         "T06-T10.zip",
         "T11-T15.zip",
         "T16-T20.zip",
         "T21-T25.zip",
     ]
-    for archive in published.archives:
+    for archive in first.archives:
         assert all(url.endswith(archive.file) for url in archive.urls)
         assert archive.checksum.startswith("md5:")
+    assert [archive.file for archive in second.archives] == ["uiuc_texture_dataset.zip"]
 
 
 def test_a_broken_checksum_list_names_its_line(place):

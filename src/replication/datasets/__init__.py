@@ -6,15 +6,17 @@ published layout, and returns their list. Nothing downstream asks for the source
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from replication.datasets.animal_faces import ANIMAL_FACES
-from replication.datasets.archives import from_archives
+from replication.datasets.archives import from_archives, offers
 from replication.datasets.cal500 import CAL500, from_folder
-from replication.datasets.catalog import DataSetError
+from replication.datasets.catalog import DataSetError, read_published
 from replication.datasets.cmu_mocap import CMU_MOCAP
+from replication.datasets.download import DownloadError, fetch
 from replication.datasets.embedded import from_generator
 from replication.datasets.manifest import Prepared, Request, read_manifest, write_manifest
 from replication.datasets.uiuc_texture import UIUC_TEXTURE
@@ -24,7 +26,9 @@ __all__ = [
     "DATASETS",
     "SOURCES",
     "DataSetError",
+    "DownloadError",
     "Prepared",
+    "fetch_archives",
     "prepare",
     "read_manifest",
     "write_manifest",
@@ -33,9 +37,69 @@ __all__ = [
 DATASETS = {dataset.name: dataset for dataset in (UIUC_TEXTURE, ANIMAL_FACES, CMU_MOCAP, CAL500)}
 """The data sets that can be prepared."""
 
+
+def fetch_archives(
+    name: str,
+    archives: str | os.PathLike[str],
+    *,
+    raw: str | os.PathLike[str] | None = None,
+    allow_subset: bool = False,
+) -> None:
+    """Fetch what is missing of a data set into the folder of archives.
+
+    Sizes, terms and sources are printed before anything is fetched, and progress is shown.
+
+    Parameters
+    ----------
+    name : str
+        Data set, one of :data:`DATASETS`.
+    archives : path-like
+        Folder whose sub-folder ``name`` is filled.
+    raw : path-like, optional
+        Folder of unpacked files; if they are all there, nothing is fetched.
+    allow_subset : bool, default False
+        Go on with what there is if something cannot be fetched; the instructions are printed.
+
+    Raises
+    ------
+    DownloadError
+        If something cannot be fetched. The message is a page of instructions.
+    """
+    _check_choice("data set", name, DATASETS)
+    try:
+        fetch(DATASETS[name], Path(archives) / name, None if raw is None else Path(raw))
+    except DownloadError as error:
+        if not (allow_subset and _some_files_of(name, Path(archives) / name, raw)):
+            raise
+        print(error, "Going on with what there is.", sep="\n", flush=True)
+
+
+def _some_files_of(name: str, folder: Path, raw: str | os.PathLike[str] | None) -> bool:
+    dataset = DATASETS[name]
+    return bool(offers(dataset, read_published(name), folder)) or (
+        raw is not None and any((Path(raw) / file).is_file() for file in dataset.files())
+    )
+
+
+def _from_download(request: Request) -> Prepared:
+    """Fetch what is missing, then do what is done with archives."""
+    if request.archives is None:
+        raise DataSetError(f"{request.dataset.name}: no folder of archives was named")
+    fetch_archives(
+        request.dataset.name,
+        request.archives.parent,
+        raw=request.raw,
+        allow_subset=request.allow_subset,
+    )
+    return dataclasses.replace(
+        _source_of(request.dataset.name, "archives")(request), source="download"
+    )
+
+
 SOURCES: dict[str, Callable[[Request], Prepared]] = {
     "embedded": from_generator,
     "archives": from_archives,
+    "download": _from_download,
 }
 """Where raw files can come from."""
 
@@ -71,7 +135,8 @@ def prepare(
         Data set, one of :data:`DATASETS`.
     source : str
         One of :data:`SOURCES`. ``embedded`` writes synthetic files; ``archives`` unpacks the
-        published archives, or what there is of them.
+        published archives, or what there is of them; ``download`` fetches those that are missing
+        first.
     raw : path-like
         Folder for the files, in the published layout. It is this function's own.
     archives : path-like, optional
@@ -103,7 +168,7 @@ def prepare(
     dataset = DATASETS[name]
     for size in embedded or {}:
         _check_choice(f"{name}: embedded", size, dataset.sizes)
-    make = _OWN_SOURCES.get((name, source), SOURCES[source])
+    make = _source_of(name, source)
     return make(
         Request(
             dataset=dataset,
@@ -116,6 +181,10 @@ def prepare(
             n_jobs=n_jobs,
         )
     )
+
+
+def _source_of(name: str, source: str) -> Callable[[Request], Prepared]:
+    return _OWN_SOURCES.get((name, source), SOURCES[source])
 
 
 def _check_choice(what: str, value: str, allowed: Iterable[str]) -> None:

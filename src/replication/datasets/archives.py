@@ -8,7 +8,8 @@ byte. Headers can lie about sizes, so the bytes that really come out are counted
 
 :func:`from_archives` makes a data set of such archives. The unpacked files decide: one that stands
 in the checksum list must match it, one that does not is accepted as unlisted if it is intact. An
-archive may be a subset, so that its own checksum is only noted.
+archive may be a subset, so that its own checksum is only noted. Unpacked files that lie in the
+folder of archives serve as well; folders around the published layout are looked through.
 """
 
 from __future__ import annotations
@@ -20,20 +21,33 @@ import shutil
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from replication.datasets.catalog import (
     Archive,
+    DataSet,
     DataSetError,
+    Published,
+    place_of,
     read_checksums,
     read_published,
 )
 from replication.datasets.manifest import Prepared, RawFolder, Request, build_table, standing
 from replication.io import sha256_of
 
-__all__ = ["MAX_MEMBERS", "MAX_RATIO", "ArchiveError", "from_archives", "list_files", "unpack"]
+__all__ = [
+    "MAX_MEMBERS",
+    "MAX_RATIO",
+    "ArchiveError",
+    "Offer",
+    "from_archives",
+    "list_files",
+    "offer_of_archive",
+    "offers",
+    "unpack",
+]
 
 MAX_MEMBERS = 50_000
 """An archive with more members is refused."""
@@ -44,11 +58,12 @@ MAX_RATIO = 200
 _RATIO_FREE = 1 << 20  # ... unless it is this small: a blank page compresses well and harms nobody.
 _CHUNK = 1 << 20
 _ENCRYPTED = 0x1 | 0x40
+_SINGLE_FILES = "single files"  # stands for an archive's name
 _PARCEL = ".unpacking"  # inside the raw folder, so that moving a file out of it is renaming
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\:]")
 
 
-class ArchiveError(ValueError):
+class ArchiveError(DataSetError):
     """An archive is corrupt or unsafe; the message begins with its name."""
 
     def __init__(self, path: str | os.PathLike[str], fault: str) -> None:
@@ -206,6 +221,102 @@ def _unpack_file(
         raise ArchiveError(path, f"member {info.filename!r} is shorter than it says")
 
 
+@dataclass(frozen=True)
+class Offer:
+    """Files of a data set that one archive, or the folder of archives itself, holds."""
+
+    name: str
+    """Of the archive."""
+    path: Path
+    """Archive or folder."""
+    members: Mapping[str, str]
+    """From a file's published path to its name in there."""
+    ignored: tuple[str, ...]
+    """What else an archive holds."""
+    max_bytes: int
+
+    def sums(self) -> Iterator[tuple[str, str]]:
+        """Yield published path and SHA-256 sum of each file; damaged archives raise."""
+        if self.path.is_dir():
+            for file, member in self.members.items():
+                yield file, sha256_of(self.path / member)
+            return
+        with _opened(self.path) as archive:
+            for file, member in self.members.items():
+                try:
+                    with archive.open(member) as stream:
+                        yield file, hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+                except Exception as error:
+                    raise _as_archive_error(self.path, error) from error
+
+    def sha256(self) -> str:
+        """Sum of the archive, or of the sums and names of single files."""
+        if not self.path.is_dir():
+            return sha256_of(self.path)
+        return hashlib.sha256(repr(sorted(self.sums())).encode()).hexdigest()
+
+    def unpack(self, destination: Path, files: Iterable[str]) -> None:
+        """Put files into a new folder, under their names in here."""
+        wanted = {self.members[file] for file in files}
+        if not self.path.is_dir():
+            unpack(self.path, destination, wanted.__contains__, max_bytes=self.max_bytes)
+            return
+        for member in wanted:
+            (destination / member).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.path / member, destination / member)
+
+
+def offer_of_archive(dataset: DataSet, path: Path) -> Offer:
+    """Say which files of a data set a zip archive holds.
+
+    Raises
+    ------
+    ArchiveError
+        If it is no readable zip archive, breaks one of the rules above, or holds a file twice.
+    """
+    members = list_files(path, max_bytes=dataset.max_archive_bytes)
+    return _offer(dataset, path.name, path, members)
+
+
+def offers(dataset: DataSet, published: Published, folder: Path | None) -> list[Offer]:
+    """Say which files of a data set a folder of archives holds, packed and unpacked.
+
+    Raises
+    ------
+    ArchiveError
+        As :func:`offer_of_archive` does.
+    """
+    if folder is None or not folder.is_dir():
+        return []
+    found = [
+        offer_of_archive(dataset, folder / archive.file)
+        for archive in published.archives
+        if archive.file.endswith(".zip") and (folder / archive.file).is_file()
+    ]
+    single = [
+        path.relative_to(folder).as_posix()
+        for path in sorted(folder.rglob("[!.]*"))
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    loose = _offer(dataset, _SINGLE_FILES, folder, single)
+    return [*found, loose] if loose.members else found
+
+
+def _offer(dataset: DataSet, name: str, path: Path, candidates: Iterable[str]) -> Offer:
+    members: dict[str, str] = {}
+    ignored = []
+    for member in candidates:
+        place = place_of(dataset, member)
+        if place is None:
+            ignored.append(member)
+        elif place in members:
+            raise ArchiveError(path, f"{members[place]!r} and {member!r} are one file, {place}")
+        else:
+            members[place] = member
+    return Offer(name, path, members, tuple(ignored), dataset.max_archive_bytes)
+
+
 @dataclass
 class _Taken:
     """What one archive gave; remembered, so that it may be gone at the next run."""
@@ -227,15 +338,7 @@ def from_archives(request: Request) -> Prepared:
     dataset = request.dataset
     published = read_published(dataset.name)
     listed = read_checksums(dataset.name)
-    present = {
-        archive.file: request.archives / archive.file
-        for archive in published.archives
-        if request.archives is not None and (request.archives / archive.file).is_file()
-    }
-    members = {
-        name: list_files(path, max_bytes=dataset.max_archive_bytes)
-        for name, path in present.items()
-    }
+    present = {each.name: each for each in offers(dataset, published, request.archives)}
     folder = RawFolder(request.raw, {"source": "archives"})
     shutil.rmtree(folder.path / _PARCEL, ignore_errors=True)  # of a run that was killed
     taken = {name: _Taken(**known) for name, known in folder.load().get("archives", {}).items()}
@@ -243,20 +346,23 @@ def from_archives(request: Request) -> Prepared:
     remembered = (
         file for name, known in taken.items() if name not in present for file in known.skipped
     )
-    missing = sorted(set(listed) - set(used) - set().union(remembered, *members.values()))
+    offered = (offer.members for offer in present.values())
+    missing = sorted(set(listed) - set(used) - set().union(remembered, *offered))
     if missing and (len(missing) == len(listed) or not request.allow_subset):
-        raise DataSetError(_missing_message(request, published.archives, present, missing, listed))
+        raise DataSetError(_missing_message(request, published, present, missing, listed))
 
-    for archive in published.archives:
-        known = taken.get(archive.file)
-        if archive.file in present:
-            path = present[archive.file]
-            now = _Taken(sha256_of(path), _compare(path, archive))
+    notes = {archive.file: archive for archive in published.archives}
+    for name in [*notes, _SINGLE_FILES]:
+        known = taken.get(name)
+        if name in present:
+            offer = present[name]
+            note = _compare(offer.path, notes[name]) if name in notes else "not packed"
+            now = _Taken(offer.sha256(), note, ignored=list(offer.ignored) if name in notes else [])
             # An archive of the same name but other content says nothing about the files here.
             kept = known.files if known is not None and known.sha256 == now.sha256 else {}
             have = {**standing(folder.path, kept), **used}
-            _take(request, path, members[archive.file], have, listed, folder.path, now)
-            taken[archive.file] = now
+            _take(request, offer, have, listed, folder.path, now)
+            taken[name] = now
             folder.save({"archives": {name: vars(each) for name, each in taken.items()}})
             used.update(now.files)
         elif known is not None:
@@ -278,56 +384,52 @@ def from_archives(request: Request) -> Prepared:
         source="archives",
         origin="real",
         table=build_table(dataset, "real", used=used, skipped=skipped, listed=listed),
-        archives={
-            archive.file: taken[archive.file].note if archive.file in taken else "absent"
-            for archive in published.archives
-        },
+        archives={archive.file: "absent" for archive in published.archives}
+        | {name: known.note for name, known in taken.items()},
         ignored=tuple(sorted({file for known in taken.values() for file in known.ignored})),
     )
 
 
 def _take(
     request: Request,
-    path: Path,
-    members: list[str],
+    offer: Offer,
     have: Mapping[str, str],
     listed: Mapping[str, str],
     folder: Path,
     taken: _Taken,
 ) -> None:
     """Move the files of one archive that are not at hand into the folder, if all may go there."""
-    identify, fault_of = request.dataset.identify, request.dataset.fault_of
-    items = {file for file in members if identify(file)}
-    taken.ignored.extend(file for file in members if file not in items)
-    taken.files.update({file: have[file] for file in items if file in have})
-    wanted = items - set(taken.files)
+    fault_of = request.dataset.fault_of
+    taken.files.update({file: have[file] for file in offer.members if file in have})
+    wanted = set(offer.members) - set(taken.files)
     if not wanted:
         return
     parcel = folder / _PARCEL
-    unpack(path, parcel, wanted.__contains__, max_bytes=request.dataset.max_archive_bytes)
     try:
+        offer.unpack(parcel, wanted)
         accepted = {}
         for file in sorted(wanted):
-            sha256 = sha256_of(parcel / file)
+            unpacked = parcel / offer.members[file]
+            sha256 = sha256_of(unpacked)
             if sha256 == listed.get(file):
                 accepted[file] = sha256
-            elif fault := fault_of(parcel / file):
+            elif fault := fault_of(unpacked):
                 if not request.skip_bad_files:
-                    raise DataSetError(_bad_message(path.name, file, fault))
+                    raise DataSetError(_bad_message(offer.name, file, fault))
                 taken.skipped[file] = (sha256, fault)
             elif file in listed:
                 raise DataSetError(
-                    f"{path.name}: {file} is intact but differs from the published file "
+                    f"{offer.name}: {file} is intact but differs from the published file "
                     f"(SHA-256 {sha256}, published {listed[file]}); altered data are never used"
                 )
             else:
                 accepted[file] = sha256
         for file in accepted:
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (parcel / file).replace(folder / file)
+            (parcel / offer.members[file]).replace(folder / file)
         taken.files.update(accepted)
     finally:
-        shutil.rmtree(parcel)
+        shutil.rmtree(parcel, ignore_errors=True)  # unpacking may have removed it
 
 
 def _compare(path: Path, archive: Archive) -> str:
@@ -345,8 +447,8 @@ def _bad_message(where: str, file: str, fault: str) -> str:
 
 def _missing_message(
     request: Request,
-    archives: tuple[Archive, ...],
-    present: Mapping[str, Path],
+    published: Published,
+    present: Collection[str],
     missing: list[str],
     listed: Mapping[str, str],
 ) -> str:
@@ -354,7 +456,7 @@ def _missing_message(
     lines = [f"{request.dataset.name}: {at_hand:,} of {len(listed):,} {items} are at hand"]
     lines += [
         f"  missing archive {archive.file}, published at {' or '.join(archive.urls)}"
-        for archive in archives
+        for archive in published.archives
         if archive.file not in present
     ]
     shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")

@@ -4,28 +4,44 @@
 far as they are known, terms and citation. ``resources/checksums/<dataset>.sha256`` has one line a
 file inside the archives. A :class:`DataSet` adds what only code can say: which files are items of
 the data set, how to tell a damaged one, and the generator of its synthetic stand-in.
+
+Columns of ``datasets.csv`` that need a word:
+
+- ``way``: rows of one value belong together; each value is another way to the whole data set, in
+  the order in which they are tried. :data:`BY_HAND` marks what is never fetched.
+- ``file``: name in the folder of archives. With a slash at its end it stands for single files: all
+  of the data set below that folder, published below ``url`` likewise.
+- ``mirror``: further addresses, separated by blanks.
+- ``bytes``: a size to plan with, not to check by.
+- ``certificate``: ``invalid`` if the HTTPS addresses of the row have one that nobody vouches for.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = [
+    "BY_HAND",
     "RESOURCES",
     "Archive",
     "DataSet",
     "DataSetError",
     "Published",
+    "Way",
+    "place_of",
     "read_checksums",
     "read_published",
 ]
 
 RESOURCES = Path(__file__).resolve().parents[3] / "resources"
 """Folder of the tables that belong to the repository."""
+
+BY_HAND = "by hand"
+"""The way of archives that users must get for themselves."""
 
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
@@ -57,6 +73,8 @@ class DataSet:
         Sizes that ``generate`` takes, with their defaults.
     max_archive_bytes : int
         Unpacked size beyond which one archive is refused.
+    unlisted_files : callable
+        Names the files of the data set that its checksum list does not hold.
     """
 
     name: str
@@ -67,24 +85,70 @@ class DataSet:
     generator_version: int
     sizes: Mapping[str, int]
     max_archive_bytes: int
+    unlisted_files: Callable[[], Collection[str]] = tuple
+
+    def files(self) -> list[str]:
+        """Name all files of the data set, as far as they are known before one is at hand."""
+        return sorted({*read_checksums(self.name), *self.unlisted_files()})
+
+
+def place_of(dataset: DataSet, member: str) -> str | None:
+    """Find the published path of a file that an archive or a folder holds.
+
+    People pack data sets anew with folders around them; the layout below is the published one.
+
+    Returns
+    -------
+    str or None
+        The shortest cut of leading folders that gives an item, or ``None`` for no item.
+    """
+    parts = member.split("/")
+    if "__MACOSX" in parts:  # attributes of files, under the files' own names
+        return None
+    ends = ("/".join(parts[depth:]) for depth in range(len(parts)))
+    return next((end for end in ends if dataset.identify(end) is not None), None)
 
 
 @dataclass(frozen=True)
 class Archive:
-    """One published archive."""
+    """One published archive, or a published folder of single files."""
 
     file: str
     urls: tuple[str, ...]
     checksum: str
     """``md5:...`` or ``sha256:...`` of the complete archive, or empty where none is published."""
+    n_bytes: int | None
+    """About so large, if known."""
+    licence: str
+    citation: str
+    invalid_certificate: bool
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it stands for single files."""
+        return self.file.endswith("/")
+
+
+@dataclass(frozen=True)
+class Way:
+    """Archives that together hold a data set."""
+
+    name: str
+    archives: tuple[Archive, ...]
 
 
 @dataclass(frozen=True)
 class Published:
-    """Title and archives of a published data set."""
+    """Title of a published data set, the ways to it, and what must be got by hand."""
 
     title: str
-    archives: tuple[Archive, ...]
+    ways: tuple[Way, ...]
+    by_hand: tuple[Archive, ...]
+
+    @property
+    def archives(self) -> tuple[Archive, ...]:
+        """Archives of all ways, without folders."""
+        return tuple(a for way in self.ways for a in way.archives if not a.is_folder)
 
 
 def read_published(name: str) -> Published:
@@ -101,15 +165,27 @@ def read_published(name: str) -> Published:
     titles = {row["title"] for row in rows}
     if len(titles) != 1:
         raise ValueError(f"{path.name}: {len(titles)} titles of {name}, expected 1")
-    archives = tuple(
-        Archive(
-            file=row["file"],
-            urls=tuple(url for url in (row["url"], row["mirror"]) if url),
-            checksum=row["checksum"],
-        )
-        for row in rows
+    ways: dict[str, list[Archive]] = {}
+    for row in rows:
+        ways.setdefault(row.get("way") or "", []).append(_archive(row))
+    by_hand = tuple(ways.pop(BY_HAND, ()))
+    return Published(
+        titles.pop(),
+        tuple(Way(name, tuple(archives)) for name, archives in ways.items()),
+        by_hand,
     )
-    return Published(titles.pop(), archives)
+
+
+def _archive(row: Mapping[str, str]) -> Archive:
+    return Archive(
+        file=row["file"],
+        urls=tuple(f"{row['url']} {row['mirror']}".split()),
+        checksum=row["checksum"],
+        n_bytes=int(row["bytes"]) if row["bytes"] else None,
+        licence=row["licence"],
+        citation=row["citation"],
+        invalid_certificate=row.get("certificate") == "invalid",
+    )
 
 
 def read_checksums(name: str) -> dict[str, str]:

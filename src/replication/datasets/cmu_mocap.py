@@ -301,6 +301,7 @@ CMU_MOCAP = DataSet(
     generator_version=embedded.VERSION,
     sizes={"max_sequences_per_class": max(CLASS_SIZES.values())},
     max_archive_bytes=8 << 30,
+    unlisted_files=_identities,
 )
 """Sequences and skeletons. The published archive holds some 2,500 sequences; others than the
 listed ones are left in it."""
