@@ -1,0 +1,335 @@
+r"""Two cheap ways of clustering HMMs that the NIPS paper argues against.
+
+:class:`ParameterKMeans` is k-means on vectors of parameters. The paper's introduction [1]_ expects
+it to fail, because the parameters do not live in a Euclidean space and because the numbering of the
+states is arbitrary; the numbering at least is dealt with here, by matching states.
+
+:class:`SampledKLClustering` is spectral clustering with a sampled Kullback-Leibler divergence [2]_,
+which the paper names as the alternative to the probability product kernel.
+
+References
+----------
+.. [1] E. Coviello, A. B. Chan, G. R. G. Lanckriet, "The variational hierarchical EM algorithm for
+   clustering hidden Markov models", NIPS 2012.
+.. [2] B. H. Juang, L. R. Rabiner, "A probabilistic distance measure for hidden Markov models",
+   AT&T Technical Journal 64(2):391-408, 1985.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
+
+from ._parallel import single_threaded
+from ._random import RandomState, generator
+from ._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
+from ._validation import check_count
+from .models import H3M
+
+__all__ = ["ParameterKMeans", "SampledKLClustering", "sampled_divergence"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# The neighbour whose divergence is the unit; the value of the paper on local scaling.
+_SCALING_NEIGHBOUR = 7
+# Smallest squared scale, relative to the largest divergence.
+_SMALLEST_SCALE = 1e-6
+# Rounds of matching to the mean and averaging; it settles in two or three.
+_MATCHING_ROUNDS = 10
+
+
+def _check_clusters(h3m: H3M, n_clusters: int) -> None:
+    if not isinstance(h3m, H3M):
+        raise TypeError(f"h3m is a {type(h3m).__name__}, expected an H3M")
+    if check_count("n_clusters", n_clusters) > len(h3m):
+        raise ValueError(f"n_clusters is {n_clusters}, but there are only {len(h3m)} HMMs")
+
+
+def _match(points: Floats, reference: Floats) -> Integers:
+    """Order of ``points`` (n, p) that brings them closest to ``reference`` (n, p) row by row."""
+    costs = ((reference[:, None, :] - points) ** 2).sum(axis=2)
+    return linear_sum_assignment(costs)[1].astype(np.int64)
+
+
+def _reordered(h3m: H3M, states: Integers, gaussians: Integers) -> H3M:
+    """Renumber states (K, S) and the Gaussians of the renumbered states (K, S, M)."""
+    model = np.arange(len(h3m))[:, None]
+    chain = h3m.transmat[model[:, :, None], states[:, :, None], states[:, None, :]]
+    emission = model[:, :, None], states[:, :, None], gaussians
+    return H3M(
+        h3m.weights,
+        h3m.startprob[model, states],
+        chain,
+        h3m.mixture_weights[emission],
+        h3m.means[emission],
+        h3m.covars[emission],
+    )
+
+
+def aligned(h3m: H3M) -> tuple[H3M, bool]:
+    """Renumber the states and Gaussians of all HMMs alike, which changes no distribution.
+
+    States are matched to average states by the Hungarian algorithm on their mean observations,
+    Gaussians within matched states likewise; averages and matches alternate from the first HMM's
+    numbering on.
+
+    Returns
+    -------
+    h3m : H3M
+        The renumbered models.
+    converged : bool
+        Whether the matches settled.
+    """
+    components, n_states, n_mix = h3m.mixture_weights.shape
+    # Distances in units of each feature's deviation over all Gaussians.
+    scale = h3m.means.std(axis=(0, 1, 2))
+    means = h3m.means / np.where(scale > 0, scale, 1.0)
+    state_means = (h3m.mixture_weights[..., None] * means).sum(axis=2)
+    reference = state_means[0]
+    states = np.zeros((components, n_states), dtype=np.int64)
+    converged = False
+    for _ in range(_MATCHING_ROUNDS):
+        matched = np.array([_match(points, reference) for points in state_means])
+        converged = np.array_equal(matched, states)
+        states = matched
+        reference = np.take_along_axis(state_means, states[:, :, None], axis=1).mean(axis=0)
+        if converged:
+            break
+    means = means[np.arange(components)[:, None], states]
+    gaussians = np.zeros((components, n_states, n_mix), dtype=np.int64)
+    for s in range(n_states):
+        gaussians[:, s] = [_match(points, means[0, s]) for points in means[:, s]]
+    return _reordered(h3m, states, gaussians), converged
+
+
+class ParameterKMeans(BaseEstimator):
+    """Cluster HMMs by k-means on their aligned and standardised parameters: a control.
+
+    A cluster's centre is the average of its members' parameters: a valid HMM, but in general not
+    one that resembles them.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, at most the number of HMMs.
+    n_init : int
+        Starts of k-means.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Source of randomness of k-means.
+
+    Attributes
+    ----------
+    model_ : H3M
+        The clusters' centres, weighted by the clusters' sizes.
+    labels_ : array of int, shape (n,)
+        Cluster of each HMM.
+    parameters_ : array, shape (n, p)
+        The standardised vectors that were clustered.
+    history_ : array, shape (1,)
+        Within-cluster sum of squares; k-means keeps no longer record.
+    converged_ : bool
+        Whether the alignment and k-means converged.
+    timings_ : dict of str to float
+        Seconds: ``"alignment"`` and ``"kmeans"``.
+    """
+
+    model_: H3M
+    labels_: Integers
+    parameters_: Floats
+    history_: Floats
+    converged_: bool
+    timings_: dict[str, float]
+
+    def __init__(
+        self, n_clusters: int = 2, *, n_init: int = 10, random_state: RandomState = None
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, h3m: H3M) -> Self:
+        """Cluster the components of ``h3m``; their weights play no part.
+
+        Raises
+        ------
+        ValueError
+            If there are more clusters than HMMs or a parameter is out of its range.
+        """
+        _check_clusters(h3m, self.n_clusters)
+        check_count("n_init", self.n_init)
+        begun = time.perf_counter()
+        same_order, settled = aligned(h3m)
+        names = ("startprob", "transmat", "mixture_weights", "means", "covars")
+        arrays = [getattr(same_order, name) for name in names]
+        vectors = np.concatenate([array.reshape(len(h3m), -1) for array in arrays], axis=1)
+        self.parameters_ = StandardScaler().fit_transform(vectors)
+        ready = time.perf_counter()
+        with single_threaded():
+            self.labels_, converged = cluster_points(
+                self.parameters_, self.n_clusters, self.n_init, generator(self.random_state)
+            )
+        _, _, spread = cluster_centres(self.parameters_, self.labels_)
+        centres = [
+            np.array([array[self.labels_ == k].mean(axis=0) for k in range(self.labels_.max() + 1)])
+            for array in arrays
+        ]
+        self.model_ = H3M(cluster_weights(self.labels_), *centres)
+        self.history_ = np.array([spread])
+        self.converged_ = settled and converged
+        self.timings_ = {"alignment": ready - begun, "kmeans": time.perf_counter() - ready}
+        return self
+
+
+def sampled_divergence(
+    h3m: H3M, n_sequences: int = 50, length: int = 10, random_state: RandomState = None
+) -> Floats:
+    r"""Kullback-Leibler divergence rates between the HMMs of a mixture, by sampling.
+
+    .. math:: D_{ab} = \frac1T \, \mathbb{E}_{y_{1:T} \sim a}
+              [\log p_a(y_{1:T}) - \log p_b(y_{1:T})],
+
+    where the mean over sampled sequences replaces the expectation.
+
+    Parameters
+    ----------
+    h3m : H3M
+        The HMMs; their weights play no part.
+    n_sequences, length : int
+        Sequences drawn from each HMM, and their length T.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    array, shape (K, K)
+        ``D[a, b]`` in nats per observation. As an estimate it can be slightly negative; the
+        diagonal is 0.
+
+    References
+    ----------
+    .. [1] B. H. Juang, L. R. Rabiner, "A probabilistic distance measure for hidden Markov models",
+       AT&T Technical Journal 64(2):391-408, 1985, Equation 22.
+    """
+    check_count("n_sequences", n_sequences)
+    check_count("length", length)
+    rows = []
+    for k, child in enumerate(generator(random_state).spawn(len(h3m))):
+        sequences, _ = h3m[k].sample(n_sequences, length, child)
+        rows.append(h3m.component_log_likelihoods(list(sequences)).mean(axis=0))
+    log_likelihoods = np.array(rows)
+    return (np.diagonal(log_likelihoods)[:, None] - log_likelihoods) / length
+
+
+class SampledKLClustering(BaseEstimator):
+    r"""Spectral clustering of HMMs with sampled Kullback-Leibler divergences: a control.
+
+    The affinity is :math:`e^{-D^+_{ab} / (\sigma_a \sigma_b)}` with the symmetrised divergence
+    :math:`D^+_{ab} = D_{ab} + D_{ba}`, and :math:`\sigma_a^2` that of the seventh neighbour of
+    :math:`a` (Zelnik-Manor and Perona's local scaling [1]_): divergences inside clusters and
+    between them differ by orders of magnitude, so one scale for all would blur one of the two.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, at most the number of HMMs.
+    n_sequences, length : int
+        Sequences drawn from each HMM, and their length.
+    n_init : int
+        Starts of k-means.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Source of randomness of the samples and of k-means.
+
+    Attributes
+    ----------
+    model_ : H3M
+        The HMM nearest to each cluster's centre in the embedding, weighted by the clusters' sizes.
+    labels_ : array of int, shape (n,)
+        Cluster of each HMM.
+    divergences_ : array, shape (n, n)
+        What :func:`sampled_divergence` estimated, in nats per observation.
+    embedding_ : array, shape (n, n_clusters)
+        Items in the space of the leading eigenvectors, on the unit sphere.
+    exemplars_ : array of int, shape (K,)
+        The HMMs in ``model_``.
+    history_ : array, shape (1,)
+        Within-cluster sum of squares in the embedding.
+    converged_ : bool
+        Whether k-means converged.
+    timings_ : dict of str to float
+        Seconds: ``"divergence"`` and ``"spectral"``.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor, P. Perona, "Self-tuning spectral clustering", NIPS 2004.
+    """
+
+    model_: H3M
+    labels_: Integers
+    divergences_: Floats
+    embedding_: Floats
+    exemplars_: Integers
+    history_: Floats
+    converged_: bool
+    timings_: dict[str, float]
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_sequences: int = 50,
+        length: int = 10,
+        n_init: int = 10,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_sequences = n_sequences
+        self.length = length
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, h3m: H3M) -> Self:
+        """Cluster the components of ``h3m``; their weights play no part.
+
+        Raises
+        ------
+        ValueError
+            If there are more clusters than HMMs or a parameter is out of its range.
+        """
+        _check_clusters(h3m, self.n_clusters)
+        check_count("n_init", self.n_init)
+        rng = generator(self.random_state)
+        begun = time.perf_counter()
+        self.divergences_ = sampled_divergence(h3m, self.n_sequences, self.length, rng)
+        ready = time.perf_counter()
+        log_affinity = _locally_scaled(self.divergences_ + self.divergences_.T)
+        with single_threaded():
+            self.embedding_, _ = spectral_embedding(log_affinity, self.n_clusters)
+            self.labels_, self.converged_ = cluster_points(
+                self.embedding_, self.n_clusters, self.n_init, rng
+            )
+        _, self.exemplars_, spread = cluster_centres(self.embedding_, self.labels_)
+        hmms = [h3m[int(i)] for i in self.exemplars_]
+        self.model_ = H3M.from_hmms(hmms, cluster_weights(self.labels_))
+        self.history_ = np.array([spread])
+        self.timings_ = {"divergence": ready - begun, "spectral": time.perf_counter() - ready}
+        return self
+
+
+def _locally_scaled(divergences: Floats) -> Floats:
+    """Return ``-D_ab / (sigma_a sigma_b)`` of symmetric divergences, estimates that may be < 0."""
+    divergences = np.maximum(divergences, 0.0)
+    neighbour = min(_SCALING_NEIGHBOUR, len(divergences) - 1)
+    # Sorted, the first entry of a row is the divergence from itself.
+    squares = np.sort(divergences, axis=1)[:, neighbour]
+    # Equal HMMs have no scale of their own.
+    smallest = _SMALLEST_SCALE * divergences.max()
+    scales = np.sqrt(np.maximum(squares, smallest if smallest > 0 else 1.0))
+    result: Floats = -divergences / np.outer(scales, scales)
+    return result

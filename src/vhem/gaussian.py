@@ -1,0 +1,253 @@
+r"""Hierarchical EM for Gaussian mixtures (HEM-GMM): many Gaussians into few.
+
+Vasconcelos and Lippman's algorithm [1]_, and the model of the bag-of-features baseline in music
+tagging [2]_. Base Gaussian ``p`` of weight ``w_p`` stands for ``N w_p`` virtual points, all of
+them assigned to one reduced Gaussian ``q``:
+
+.. math::
+
+   E_{pq} &= -\tfrac12 \bigl[d \log 2\pi + \log|\Sigma_q| + \operatorname{tr} \Sigma_q^{-1}
+             (\Sigma_p + (\mu_p - \mu_q)(\mu_p - \mu_q)^T)\bigr] \\
+   z_{pq} &\propto \omega_q \, e^{N w_p E_{pq}}, \qquad
+   \omega_q = \operatorname{mean}_p z_{pq},
+
+and each reduced Gaussian takes the mean and the total covariance of the base Gaussians in it,
+weighted by :math:`z_{pq} w_p`. This is what the variational hierarchical EM algorithm of
+:class:`vhem.VHEM` becomes when sequences have one observation and HMMs one state and one Gaussian;
+unlike there, the Gaussians of one song need not stay together here.
+
+References
+----------
+.. [1] N. Vasconcelos, A. Lippman, "Learning mixture hierarchies", NIPS 1998.
+.. [2] D. Turnbull, L. Barrington, D. Torres, G. Lanckriet, "Semantic annotation and retrieval of
+   music and sound effects", IEEE Trans. Audio, Speech and Language Processing 16(2), 2008.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.cluster import KMeans
+
+from ._hem import HEMEstimator, checked_weights, draw_base
+from ._moments import gaussian_moments, natural_parameters, parameters_from_moments
+from ._random import RandomState, generator
+from ._update import bounded_covars
+from .models import HMM, _check_covariances, _frozen
+
+__all__ = ["HEMGMM"]
+
+Floats = NDArray[np.float64]
+
+
+class _GaussianProblem:
+    """The two steps of HEM-GMM; an ``HEMProblem`` whose models are one-state HMMs."""
+
+    def __init__(self, means: Floats, covars: Floats, covariance_floor: float) -> None:
+        self.means = means
+        self.covars = covars
+        self.full = covars.ndim == 3
+        self.covariance_floor = covariance_floor
+        self.centre = means.mean(axis=0)
+        self.moments = gaussian_moments(means - self.centre, covars, self.full)
+
+    def expectation(self, model: HMM) -> tuple[Floats, None]:
+        means, covars = model.means[0], model.covars[0]
+        theta = natural_parameters(np.ones(len(means)), means - self.centre, covars)
+        return self.moments.T @ theta.T, None
+
+    def maximisation(self, model: HMM, statistics: None, shares: Floats) -> HMM:
+        means, covars = model.means[0].copy(), model.covars[0].copy()
+        occupied = shares.sum(axis=0) > 0
+        sums = shares[:, occupied].T @ self.moments.T
+        new_means, new_covars = parameters_from_moments(sums, self.full)
+        means[occupied] = new_means + self.centre
+        covars[occupied] = bounded_covars(new_covars, self.full, self.covariance_floor)
+        return one_state_model(model.weights[0], means, covars)
+
+    def reseed(self, model: HMM, component: int, item: int) -> HMM:
+        means, covars = model.means[0].copy(), model.covars[0].copy()
+        means[component], covars[component] = self.means[item], self.covars[item]
+        return one_state_model(model.weights[0], means, covars)
+
+    def weights_of(self, model: HMM) -> Floats:
+        return model.weights[0]
+
+    def with_weights(self, model: HMM, weights: Floats) -> HMM:
+        return one_state_model(weights, model.means[0], model.covars[0])
+
+
+def one_state_model(weights: Floats, means: Floats, covars: Floats) -> HMM:
+    """Return a Gaussian mixture as the hidden Markov model that never changes state."""
+    return HMM(np.ones(1), np.ones((1, 1)), weights[None], means[None], covars[None])
+
+
+class HEMGMM(HEMEstimator):
+    r"""Reduce a mixture of many Gaussians to one of few by hierarchical EM.
+
+    Maximises
+
+    .. math:: J = \sum_p \log \sum_q \omega_q e^{N w_p E_{pq}};
+
+    the symbols are those of the module's header.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of Gaussians in the reduced mixture, at most the number of base Gaussians.
+    virtual_samples : float, optional
+        ``N``, virtual points in all; base Gaussian ``p`` stands for ``N w_p`` of them. Default
+        10,000 per base Gaussian, which makes the assignments practically hard.
+    init : {"kmeans", "base"} or HMM
+        Start: from a k-means clustering of the base means; from ``n_components`` base Gaussians
+        of positive weight drawn at random; or from a given mixture (an HMM with one state).
+    n_init : int
+        Number of starts of which the one with the highest objective is kept. A given mixture is
+        started from once.
+    tol : float or None
+        The run has converged when the objective changes by less than ``tol`` relative to its
+        size. ``None`` never stops early.
+    max_iter : int
+        Largest number of M-steps of a run.
+    covariance_floor : float
+        Smallest variance (diagonal) or eigenvalue (full) of a reduced covariance.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Source of randomness of the starts.
+
+    Attributes
+    ----------
+    model_ : HMM
+        The reduced mixture, as an HMM with one state: ``model_.weights[0]``, ``model_.means[0]``,
+        ``model_.covars[0]``; its ``score_samples`` is the log-density of a bag of observations.
+    responsibilities_ : array, shape (n_base, n_components)
+        ``z_pq``, for ``model_``.
+    labels_ : array of int, shape (n_base,)
+        Most probable component of each base Gaussian.
+    log_likelihoods_ : array, shape (n_base, n_components)
+        ``E_pq`` in nats, for ``model_``.
+    lower_bound_ : float
+        The objective, for ``model_``.
+    history_ : array, shape (n_iter_ + 1,)
+        ``history_[k]`` is the objective after ``k`` M-steps. It never falls.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    n_iter_ : int
+        M-steps of the run that was kept.
+    restart_objectives_ : array, shape (number of starts,)
+        Final objective of every start.
+    timings_ : dict of str to float
+        Seconds: ``"init"`` and ``"em"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means = np.array([[0.0], [0.2], [9.0], [9.2]])
+    >>> hem = HEMGMM(2, random_state=0).fit(np.ones(4), means, np.ones((4, 1)))
+    >>> bool(hem.labels_[0] == hem.labels_[1] != hem.labels_[2] == hem.labels_[3])
+    True
+    >>> np.sort(hem.model_.means[0].ravel()).round(2)
+    array([0.1, 9.1])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 16,
+        *,
+        virtual_samples: float | None = None,
+        init: str | HMM = "kmeans",
+        n_init: int = 10,
+        tol: float | None = 1e-6,
+        max_iter: int = 100,
+        covariance_floor: float = 1e-6,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.virtual_samples = virtual_samples
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.covariance_floor = covariance_floor
+        self.random_state = random_state
+
+    def fit(self, weights: ArrayLike | None, means: ArrayLike, covars: ArrayLike) -> Self:
+        """Reduce the base mixture.
+
+        Parameters
+        ----------
+        weights : array-like, shape (n_base,), or None
+            Base weights, normalised here; ``None`` for equal ones. A Gaussian of weight zero has
+            no influence.
+        means : array-like, shape (n_base, d)
+            Base means.
+        covars : array-like, shape (n_base, d) or (n_base, d, d)
+            Base variances or covariance matrices; the reduced mixture has the same kind.
+
+        Returns
+        -------
+        HEMGMM
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            If a shape does not fit, a covariance is not positive definite, there are fewer base
+            Gaussians of positive weight than components, or a parameter is out of its range.
+        """
+        start = time.perf_counter()
+        base_means = _frozen("means", means, ("n_base", "d"))
+        n_base, n_features = base_means.shape
+        full = np.ndim(covars) == 3
+        shape = (n_base, n_features, n_features) if full else (n_base, n_features)
+        base_covars = _frozen("covars", covars, shape)
+        _check_covariances("covars", base_covars, n_features, full)
+        base_weights = checked_weights(weights, n_base)
+        self._check_parameters(base_weights)
+        rng = generator(self.random_state)
+        problem = _GaussianProblem(base_means, base_covars, self.covariance_floor)
+        given = isinstance(self.init, HMM)
+        starts = [lambda: self._initial_model(problem, base_weights, rng)] * (
+            1 if given else self.n_init
+        )
+        self._fit_starts(problem, base_weights, starts, time.perf_counter() - start)
+        return self
+
+    def _initial_model(
+        self, problem: _GaussianProblem, base_weights: Floats, rng: np.random.Generator
+    ) -> HMM:
+        if isinstance(self.init, HMM):
+            self._check_given(self.init, problem)
+            return self.init
+        if self.init not in ("base", "kmeans"):
+            raise ValueError(f'init is {self.init!r}, expected "base", "kmeans" or an HMM')
+        n_base = len(problem.means)
+        drawn = draw_base(base_weights, self.n_components, rng)
+        equal = np.full(self.n_components, 1.0 / self.n_components)
+        model = one_state_model(equal, problem.means[drawn], problem.covars[drawn])
+        if self.init == "base":
+            return model
+        present = base_weights > 0
+        # k-means cannot make more clusters than there are points; the others stay as drawn.
+        distinct = len(np.unique(problem.means[present], axis=0))
+        kmeans = KMeans(
+            min(self.n_components, distinct), n_init=1, random_state=int(rng.integers(2**32))
+        ).fit(problem.means[present], sample_weight=base_weights[present])
+        shares = np.zeros((n_base, self.n_components))
+        shares[np.flatnonzero(present), kmeans.labels_] = base_weights[present]
+        return problem.maximisation(model, None, shares)
+
+    def _check_given(self, init: HMM, problem: _GaussianProblem) -> None:
+        expected = (1, self.n_components, problem.means.shape[1])
+        if init.means.shape != expected:
+            raise ValueError(
+                f"init has {init.n_states} states, {init.n_mix} Gaussians and {init.n_features} "
+                f"features, expected 1, {expected[1]} and {expected[2]}"
+            )
+        kind = "full" if problem.full else "diag"
+        if init.covariance_type != kind:
+            raise ValueError(
+                f"init has {init.covariance_type} covariances, the base Gaussians {kind} ones"
+            )

@@ -1,0 +1,239 @@
+r"""Hierarchical EM by actual sampling (SHEM-H3M).
+
+Where :class:`vhem.VHEM` takes the expectation over virtual samples, this draws them: base HMM
+:math:`i` gives :math:`n_i = \operatorname{round}(\omega_i n)` sequences :math:`Y_i` of length
+:math:`\tau`, and EM for mixtures of HMMs is run on all of them, with one assignment for the
+sequences of a base HMM,
+
+.. math:: z_{ij} \propto \omega_j \prod_{y \in Y_i} p(y \mid \mathcal{M}_j).
+
+It needs no variational bound, but every iteration goes through all sequences, and few of them
+represent an HMM badly (Section 4 of [1]_).
+
+References
+----------
+.. [1] E. Coviello, A. B. Chan, G. R. G. Lanckriet, "The variational hierarchical EM algorithm for
+   clustering hidden Markov models", NIPS 2012.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ._hem import draw_base
+from ._random import RandomState, generator
+from ._validation import check_count
+from .em import EMH3M
+from .models import H3M, HMM
+
+__all__ = ["SHEM"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class SHEM(BaseEstimator):
+    r"""Reduce a mixture of HMMs by EM on sequences sampled from it.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of reduced HMMs.
+    n_samples : int
+        Sequences in all; the paper has 10 and 50 for each base HMM.
+    length : int
+        Length of the sequences, :math:`\tau`.
+    n_states, n_mix : int, optional
+        Hidden states and Gaussians per state of a reduced HMM; those of the base by default.
+    init : {"base", "kmeans", "random"} or H3M
+        Start: from random base HMMs of positive weight, which must have the size wanted; from the
+        sampled sequences as :class:`vhem.EMH3M` does it; or from a given mixture.
+    n_init : int
+        Number of starts of which the one with the highest objective is kept. A given mixture is
+        started from once.
+    tol : float or None
+        Stop when the objective changes by less than this per frame (nats). ``None`` never stops
+        early.
+    max_iter : int
+        Largest number of M-steps.
+    covariance_floor : float
+        Smallest variance, or smallest eigenvalue of a covariance matrix.
+    n_jobs : int or None
+        Threads; -1 for all processors. It changes no number.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Source of randomness of the samples and the starts.
+
+    Attributes
+    ----------
+    model_ : H3M
+        The reduced mixture.
+    responsibilities_ : array, shape (n_base, n_components)
+        :math:`z_{ij}`. Base HMMs of weight zero have no samples, hence the mixture weights.
+    labels_ : array of int, shape (n_base,)
+        Most probable component of each base HMM.
+    log_likelihoods_ : array, shape (n_base, n_components)
+        Mean log-likelihood, in nats, of the sequences from a base HMM: a Monte-Carlo estimate of
+        what :func:`vhem.expected_log_likelihood` bounds. NaN where there are no samples.
+    lower_bound_ : float
+        The objective: the log-likelihood of all sequences.
+    history_ : array, shape (n_iter_ + 1,)
+        Objective after 0, 1, ... M-steps; it never falls.
+    n_iter_ : int
+        M-steps of the run that was kept.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    restart_objectives_ : array, shape (number of starts,)
+        Final objective of every start.
+    timings_ : dict of str to float
+        Seconds: ``"sampling"`` and ``"em"``.
+    """
+
+    model_: H3M
+    responsibilities_: Floats
+    labels_: Integers
+    log_likelihoods_: Floats
+    lower_bound_: float
+    history_: Floats
+    n_iter_: int
+    converged_: bool
+    restart_objectives_: Floats
+    timings_: dict[str, float]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        n_samples: int = 1000,
+        length: int = 10,
+        *,
+        n_states: int | None = None,
+        n_mix: int | None = None,
+        init: str | H3M = "base",
+        n_init: int = 10,
+        tol: float | None = 1e-4,
+        max_iter: int = 100,
+        covariance_floor: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_samples = n_samples
+        self.length = length
+        self.n_states = n_states
+        self.n_mix = n_mix
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.covariance_floor = covariance_floor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, base: H3M | Sequence[HMM]) -> Self:
+        """Sample and reduce.
+
+        Parameters
+        ----------
+        base : H3M or sequence of HMM
+            The base mixture; a sequence counts with equal weights.
+
+        Returns
+        -------
+        SHEM
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a base HMM of positive weight gets no sample, there are fewer such HMMs than
+            components, or a parameter is out of its range.
+        """
+        base = base if isinstance(base, H3M) else H3M.from_hmms(base)
+        for name in ("n_components", "n_samples", "length", "n_init"):
+            check_count(name, getattr(self, name))
+        self._check_against(base)
+        counts = self._samples_per_model(base)
+        rng = generator(self.random_state)
+        begun = time.perf_counter()
+        sampled = np.flatnonzero(counts)
+        groups = np.repeat(sampled, counts[sampled])
+        sequences: list[Floats] = []
+        # A generator for each model: its samples do not depend on the others.
+        for i, child in zip(sampled, rng.spawn(len(sampled)), strict=True):
+            sequences.extend(base[int(i)].sample(int(counts[i]), self.length, child)[0])
+        ready = time.perf_counter()
+        runs = [self._run(base, sequences, groups, child) for child in self._starts(rng)]
+        best = max(runs, key=lambda em: em.lower_bound_)
+        self.timings_ = {"sampling": ready - begun, "em": time.perf_counter() - ready}
+
+        self.model_ = best.model_
+        firsts = np.searchsorted(groups, sampled)
+        self.responsibilities_ = np.tile(best.model_.weights, (len(base), 1))
+        self.responsibilities_[sampled] = best.responsibilities_[firsts]
+        self.labels_ = self.responsibilities_.argmax(axis=1)
+        self.log_likelihoods_ = np.full((len(base), self.n_components), np.nan)
+        sums = np.add.reduceat(best.log_likelihoods_, firsts, axis=0)
+        self.log_likelihoods_[sampled] = sums / counts[sampled, None]
+        self.lower_bound_ = best.lower_bound_
+        self.history_ = best.history_
+        self.n_iter_ = best.n_iter_
+        self.converged_ = best.converged_
+        self.restart_objectives_ = np.array([em.lower_bound_ for em in runs])
+        return self
+
+    def _check_against(self, base: H3M) -> None:
+        available = int((base.weights > 0).sum())
+        if self.n_components > available:
+            raise ValueError(
+                f"n_components is {self.n_components}, but base has only {available} components "
+                "of positive weight"
+            )
+        for name in ("n_states", "n_mix"):
+            wanted = getattr(self, name)
+            if wanted is None:
+                continue
+            check_count(name, wanted)
+            if self.init == "base" and wanted != getattr(base, name):
+                raise ValueError(
+                    f'{name} is {wanted}, but init="base" starts from HMMs with '
+                    f'{getattr(base, name)}; use "kmeans"'
+                )
+
+    def _samples_per_model(self, base: H3M) -> Integers:
+        counts = np.rint(base.weights * self.n_samples).astype(np.int64)
+        without = np.flatnonzero((counts == 0) & (base.weights > 0))
+        if without.size:
+            i = without[0]
+            raise ValueError(
+                f"n_samples is {self.n_samples}: base[{i}] of weight {base.weights[i]:.3g} gets "
+                "no sample"
+            )
+        return counts
+
+    def _starts(self, rng: np.random.Generator) -> list[np.random.Generator]:
+        return rng.spawn(1 if isinstance(self.init, H3M) else self.n_init)
+
+    def _run(
+        self, base: H3M, sequences: list[Floats], groups: Integers, rng: np.random.Generator
+    ) -> EMH3M:
+        init = self.init
+        if isinstance(init, str) and init == "base":
+            drawn = draw_base(base.weights, self.n_components, rng)
+            init = H3M.from_hmms([base[int(i)] for i in drawn])
+        em = EMH3M(
+            self.n_components,
+            base.n_states if self.n_states is None else self.n_states,
+            base.n_mix if self.n_mix is None else self.n_mix,
+            base.covariance_type,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            covariance_floor=self.covariance_floor,
+            n_jobs=self.n_jobs,
+            random_state=rng,
+        )
+        return em.fit(sequences, groups=groups, init=init)
