@@ -16,8 +16,13 @@ RESULTS = f"results/{RUN}"
 FORMATS = ["svg", "pdf", "png"]
 
 # What each experiment works on, scores and draws.
-DATASET_OF = {"textures": "uiuc_texture"}
-METRICS = {"textures": ["variance", "svm", "multiclass", "kmeans", "identities"]}
+DATASET_OF = {"textures": "uiuc_texture", "motion": "cmu_mocap"}
+METRICS = {
+    "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
+    "motion": ["hierarchy"],
+}
+# Protocols whose seconds count as results.
+TIMINGS = {"textures": [], "motion": ["hierarchy"]}
 FIGURES = {
     "textures": [
         "cvpr2016_fig1",
@@ -27,9 +32,25 @@ FIGURES = {
         "extra_definiteness",
         "extra_kmeans",
         "extra_variance",
-    ]
+    ],
+    "motion": [],
 }
-TABLES = {"textures": ["cvpr2016_fig4", "cvpr2016_fig5"]}
+TABLES = {
+    "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
+    "motion": [],
+}
+# Keys of replication.protocols.motion.METHODS, which is slow to import.
+MOTION_METHODS = [
+    "vhem",
+    "ppk_sc",
+    "ppk_sc_vhem",
+    "shem_10",
+    "shem_50",
+    "em_h3m",
+    "hem_dtm",
+    "parameter_kmeans",
+    "sampled_kl",
+]
 
 
 wildcard_constraints:
@@ -37,6 +58,8 @@ wildcard_constraints:
     experiment="|".join(DATASET_OF),
     variant="[a-z0-9_]+",
     part="paper|extra",
+    method="|".join(MOTION_METHODS),
+    trial="[0-9]+",
     first="[0-9]+",
     last="[0-9]+",
 
@@ -102,9 +125,13 @@ def summary(experiment):
     return results(f"data/{DATASET_OF[experiment]}.json")
 
 
-def summaries():
-    """Origin and completeness of all data of this run."""
-    return [summary(experiment) for experiment in enabled_experiments()]
+def summaries(part=None):
+    """Origin and completeness of all data of this run, or of those that a protocol scores."""
+    return [
+        summary(experiment)
+        for experiment in enabled_experiments()
+        if part is None or part in METRICS[experiment]
+    ]
 
 
 def svm_methods(wildcards):
@@ -132,6 +159,34 @@ def svm_blocks(experiment):
     ]
 
 
+def motion_blocks(variant):
+    """Blocks of trials of all methods of a variant of the motion experiment."""
+    trials, sensitivity = settings("motion", "trials"), settings(
+        "motion", "sensitivity"
+    )
+    methods, repeats = sensitivity["methods"], sensitivity["repeats"]
+    if variant == "main":
+        methods, repeats = MOTION_METHODS, trials["repeats"]
+    return [
+        results(f"runs/motion/{variant}/{method}_{first}-{last}.npz")
+        for method in methods
+        for first, last in repeat_blocks(repeats, trials["block"])
+    ]
+
+
+def motion_variants():
+    """Names of the settings of the motion experiment that are tried."""
+    return ["main", *settings("motion", "sensitivity")["variants"]]
+
+
+def block_models(wildcards):
+    """First levels of the trials of a block."""
+    return [
+        results(f"models/motion/{wildcards.variant}/hmms_{trial}.npz")
+        for trial in range(int(wildcards.first), int(wildcards.last) + 1)
+    ]
+
+
 def metric_files(*experiments, part=None):
     """Scores of the experiments (default: all), or only those of one protocol."""
     return [
@@ -139,6 +194,15 @@ def metric_files(*experiments, part=None):
         for experiment in enabled_experiments(*experiments)
         for name in METRICS[experiment]
         if part in (None, name)
+    ]
+
+
+def timing_files(*experiments):
+    """Seconds of the experiments (default: all)."""
+    return [
+        results(f"timings/{experiment}_{name}.csv")
+        for experiment in enabled_experiments(*experiments)
+        for name in TIMINGS[experiment]
     ]
 
 

@@ -23,7 +23,7 @@ rule plot_cvpr2016_fig1:
 rule plot_cvpr2016_fig3:
     input:
         metrics=metric_files(part="variance"),
-        summaries=summaries(),
+        summaries=summaries(part="variance"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -45,7 +45,7 @@ rule plot_cvpr2016_fig3:
 rule plot_extra_variance:
     input:
         metrics=metric_files(part="variance"),
-        summaries=summaries(),
+        summaries=summaries(part="variance"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -67,7 +67,7 @@ rule plot_extra_variance:
 rule plot_cvpr2016_fig4:
     input:
         metrics=metric_files(part="svm"),
-        summaries=summaries(),
+        summaries=summaries(part="svm"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -89,7 +89,7 @@ rule plot_cvpr2016_fig4:
 rule plot_cvpr2016_fig5:
     input:
         metrics=metric_files(part="kmeans"),
-        summaries=summaries(),
+        summaries=summaries(part="kmeans"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -111,7 +111,7 @@ rule plot_cvpr2016_fig5:
 rule plot_extra_kmeans:
     input:
         metrics=metric_files(part="kmeans"),
-        summaries=summaries(),
+        summaries=summaries(part="kmeans"),
         code=package_sources("replication.figures"),
     output:
         report(
