@@ -13,6 +13,8 @@ from replication.protocols.motion import (
     MotionSet,
     cluster_motions,
     fit_hmms,
+)
+from replication.protocols.motion_scores import (
     join_blocks,
     median_trial,
     resample_hierarchies,

@@ -33,11 +33,11 @@ FIGURES = {
         "extra_kmeans",
         "extra_variance",
     ],
-    "motion": [],
+    "motion": ["nips2012_fig1", "extra_motion_clusters"],
 }
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
-    "motion": [],
+    "motion": ["nips2012_table2"],
 }
 # Keys of replication.protocols.motion.METHODS, which is slow to import.
 MOTION_METHODS = [
@@ -159,8 +159,8 @@ def svm_blocks(experiment):
     ]
 
 
-def motion_blocks(variant):
-    """Blocks of trials of all methods of a variant of the motion experiment."""
+def motion_blocks(variant, only=None):
+    """Blocks of trials of all (or only some) methods of a variant of the motion experiment."""
     trials, sensitivity = settings("motion", "trials"), settings(
         "motion", "sensitivity"
     )
@@ -169,7 +169,7 @@ def motion_blocks(variant):
         methods, repeats = MOTION_METHODS, trials["repeats"]
     return [
         results(f"runs/motion/{variant}/{method}_{first}-{last}.npz")
-        for method in methods
+        for method in only or methods
         for first, last in repeat_blocks(repeats, trials["block"])
     ]
 

@@ -149,3 +149,47 @@ rule plot_extra_definiteness:
         "../../envs/replication.yaml"
     script:
         "../scripts/plot_extra_definiteness.py"
+
+
+rule plot_nips2012_fig1:
+    input:
+        hierarchies=results("figdata/motion_hierarchies.csv"),
+        summaries=[summary("motion")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/nips2012_fig1.png"),
+            caption="../report/nips2012_fig1.rst",
+            category="NIPS 2012",
+            labels={"figure": "Figure 1"},
+        ),
+        results("figures/nips2012_fig1.svg"),
+        results("figures/nips2012_fig1.pdf"),
+    log:
+        results("logs/plot_nips2012_fig1.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_nips2012_fig1.py"
+
+
+rule plot_extra_motion_clusters:
+    input:
+        exemplars=results("figdata/motion_exemplars.npz"),
+        summaries=[summary("motion")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_motion_clusters.png"),
+            caption="../report/extra_motion_clusters.rst",
+            category="Beyond the papers",
+            labels={"figure": "A motion of each cluster"},
+        ),
+        results("figures/extra_motion_clusters.svg"),
+        results("figures/extra_motion_clusters.pdf"),
+    log:
+        results("logs/plot_extra_motion_clusters.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_motion_clusters.py"

@@ -44,7 +44,7 @@ rule score_motions:
         summary=summary("motion"),
         sequences=results("features/motion/{variant}/sequences.npz"),
         runs=lambda wildcards: motion_blocks(wildcards.variant),
-        code=package_sources("replication.protocols.motion"),
+        code=package_sources("replication.protocols.motion_scores"),
     output:
         metrics=results("runs/motion/{variant}.csv"),
     log:
@@ -75,3 +75,39 @@ rule collect_motions:
         "../../envs/replication.yaml"
     script:
         "../scripts/collect_motions.py"
+
+
+rule select_hierarchies:
+    input:
+        sequences=results("features/motion/main/sequences.npz"),
+        runs=motion_blocks("main", ["vhem", "ppk_sc"]),
+        code=package_sources("replication.protocols.motion_scores"),
+    output:
+        hierarchies=results("figdata/motion_hierarchies.csv"),
+    log:
+        results("logs/select_hierarchies.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/select_hierarchies.py"
+
+
+rule select_exemplars:
+    input:
+        manifest=manifest("motion"),
+        sequences=results("features/motion/main/sequences.npz"),
+        runs=motion_blocks("main", ["vhem"]),
+        code=package_sources(
+            "replication.protocols.motion_scores", "replication.features.skeleton"
+        ),
+    output:
+        exemplars=results("figdata/motion_exemplars.npz"),
+    log:
+        results("logs/select_exemplars.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        raw=raw_folder("motion"),
+        allow_subset=config["allow_subset"],
+    script:
+        "../scripts/select_exemplars.py"

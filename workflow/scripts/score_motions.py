@@ -4,12 +4,8 @@ import numpy as np
 
 from replication.io import log_to, write_table
 from replication.protocols.metrics import metric_table
-from replication.protocols.motion import (
-    MotionSet,
-    join_blocks,
-    resample_hierarchies,
-    score_hierarchies,
-)
+from replication.protocols.motion import MotionSet
+from replication.protocols.motion_scores import join_blocks, resample_hierarchies, score_hierarchies
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
