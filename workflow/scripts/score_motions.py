@@ -23,4 +23,6 @@ rows += resample_hierarchies(
     experiment="motion",
 )
 variant = "" if snakemake.wildcards.variant == "main" else snakemake.wildcards.variant
-write_table(snakemake.output.metrics, metric_table(rows, variant=variant))
+# What is the same in all rows is added where the variants come together.
+table = metric_table(rows, variant=variant).drop(columns=["experiment", "dataset", "origin"])
+write_table(snakemake.output.metrics, table)
