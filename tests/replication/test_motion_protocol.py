@@ -1,5 +1,7 @@
 """The motion protocol: scores by hand, composed labels, seeds, subjects, intervals."""
 
+import ast
+import re
 from itertools import combinations
 
 import numpy as np
@@ -180,6 +182,12 @@ def test_every_method_builds_nested_levels(method, sequences, models):
             assert len({*zip(below, above, strict=True)}) == len({*below}), "clusters stay whole"
     assert [row["repeat"] for row in timings] == [0, 1, 2]
     assert all(row["metric"] == "seconds" and row["value"] > 0 for row in timings)
+
+
+def test_the_workflow_runs_every_method(repository):
+    text = (repository / "workflow/rules/common.smk").read_text()
+    listed = re.search(r"^MOTION_METHODS = (\[.*?^\])", text, re.MULTILINE | re.DOTALL)
+    assert ast.literal_eval(listed[1]) == list(METHODS)
 
 
 def test_similar_motions_meet_at_the_top(sequences, models):

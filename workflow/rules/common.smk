@@ -159,18 +159,15 @@ def svm_blocks(experiment):
     ]
 
 
-def motion_blocks(variant, only=None):
+def motion_blocks(variant, only=None, pattern="runs/motion/{variant}/{block}.npz"):
     """Blocks of trials of all (or only some) methods of a variant of the motion experiment."""
-    trials, sensitivity = settings("motion", "trials"), settings(
-        "motion", "sensitivity"
-    )
-    methods, repeats = sensitivity["methods"], sensitivity["repeats"]
-    if variant == "main":
-        methods, repeats = MOTION_METHODS, trials["repeats"]
+    trials = settings("motion", "trials" if variant == "main" else "sensitivity")
+    methods = MOTION_METHODS if variant == "main" else trials["methods"]
+    block = settings("motion", "trials")["block"]
     return [
-        results(f"runs/motion/{variant}/{method}_{first}-{last}.npz")
+        results(pattern.format(variant=variant, block=f"{method}_{first}-{last}"))
         for method in only or methods
-        for first, last in repeat_blocks(repeats, trials["block"])
+        for first, last in repeat_blocks(trials["repeats"], block)
     ]
 
 

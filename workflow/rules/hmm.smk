@@ -61,10 +61,7 @@ rule score_motions:
 rule collect_motions:
     input:
         metrics=expand(results("runs/motion/{variant}.csv"), variant=motion_variants()),
-        timings=[
-            run.replace("/runs/", "/timings/").replace(".npz", ".csv")
-            for run in motion_blocks("main")
-        ],
+        timings=motion_blocks("main", pattern="timings/motion/{variant}/{block}.csv"),
         summary=summary("motion"),
     output:
         metrics=results("metrics/motion_hierarchy.csv"),

@@ -104,7 +104,7 @@ def score_hierarchies(
         ``converged``. With a class as ``item``: ``precision_at_level_2`` and so on; with a pair
         of classes: ``together_at_level_2`` and so on.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for method, runs in found.items():
         for t, (trial, state) in enumerate(zip(runs["trials"], runs["seeds"], strict=True)):
             shared = {"method": method, "repeat": int(trial), "seed": int(state)}
@@ -192,7 +192,7 @@ def resample_hierarchies(
         clusters = np.swapaxes(runs["labels"], 0, 1)
         together = clusters[..., :, None] == clusters[..., None, :]
         agreements[method] = together == same_class
-    rows = []
+    rows: list[dict[str, Any]] = []
     for draw in range(draws):
         state = repetition_seed(seed, f"{experiment}/resampling", draw)
         rng = np.random.default_rng(state)
