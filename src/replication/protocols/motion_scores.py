@@ -299,7 +299,7 @@ def cluster_exemplars(
     for cluster in np.unique(clusters):
         members = np.flatnonzero(clusters == cluster)
         counts = Counter(motions.labels[members].tolist())
-        titles.append("\n".join(f"{name} {count}" for name, count in counts.most_common()))
+        titles.append("\n".join(f"{count} {name}" for name, count in counts.most_common()))
         exemplar = recordings.motions[members[per_frame[members].argmax()]]
         moved = pose(exemplar.skeleton, exemplar.values)
         # Turned to face z, above one spot, at its own height.
