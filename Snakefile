@@ -10,6 +10,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/transport.smk"
+include: "workflow/rules/hmm.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
@@ -27,6 +28,14 @@ rule textures:
         figure_files("textures"),
         table_files("textures"),
         metric_files("textures"),
+
+
+rule motion:
+    input:
+        figure_files("motion"),
+        table_files("motion"),
+        metric_files("motion"),
+        timing_files("motion"),
 
 
 rule figures:

@@ -148,9 +148,29 @@ def _edges(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     ]
 
 
+def _rand(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
+    """Change of the Rand index of each level against the main settings, on the same trials.
+
+    The default run has fewer variants than the one on real data; those that it lacks are skipped.
+    """
+    rows = scores[scores["metric"] == "rand_index"]
+    main = rows[rows["variant"] == ""].set_index(["method", "item", "repeat"])["value"]
+    texts = []
+    for variant in variants:
+        varied = rows[rows["variant"] == variant].set_index(["method", "item", "repeat"])["value"]
+        # Clustering by subject has no trials, and no settings that could change it.
+        changes = (varied - main).drop("subject", errors="ignore").dropna()
+        for method, values in changes.groupby("method", sort=False):
+            levels = values.groupby("item").mean()
+            parts = ", ".join(f"{change:+.3f} on level {item}" for item, change in levels.items())
+            texts.append(f"{variant}: Rand index of {method} {parts}")
+    return texts
+
+
 _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
+    "rand": _rand,
     "schemes": _schemes,
     "sweep": _sweep,
     "variants": _variants,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from replication.io import atomic_path, write_table
 
-__all__ = ["tabulate_accuracy", "tabulate_clustering", "write_tables"]
+__all__ = ["tabulate_accuracy", "tabulate_clustering", "tabulate_hierarchies", "write_tables"]
 
 
 def tabulate_accuracy(metrics: pd.DataFrame) -> pd.DataFrame:
@@ -97,6 +97,73 @@ def tabulate_clustering(metrics: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def tabulate_hierarchies(
+    metrics: pd.DataFrame, timings: pd.DataFrame, paper: pd.DataFrame
+) -> pd.DataFrame:
+    """Set what the motion experiment gave beside Table 2 of the NIPS 2012 paper.
+
+    Parameters
+    ----------
+    metrics, timings : pandas.DataFrame
+        Scores and seconds as written by the rule ``collect_motions``.
+    paper : pandas.DataFrame
+        ``resources/paper/nips2012_table2.csv``: columns method, printed_name, level, metric and
+        value.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a variant, method and level, the paper's methods first and in its order. Means and
+        standard deviations are over trials. Log-likelihoods are of other features than the
+        paper's, so that only their order compares: ``rank`` is among the paper's methods, 1 for
+        the highest. Times are of the whole hierarchy, hence in the row of its first level, and
+        compare as ratios to VHEM's. What the paper does not print stays empty.
+    """
+    place = ["variant", "method", "level"]
+    wanted = ["rand_index", "adjusted_rand_index", "log_likelihood", "iterations"]
+    scores = metrics[metrics["metric"].isin(wanted)].rename(columns={"item": "level"})
+    scores = scores.astype({"level": int})
+    keys = ["experiment", "dataset", "origin", *place]
+    over_trials = scores.groupby([*keys, "metric"], sort=False)["value"].agg(["mean", "std"])
+    ours = over_trials.unstack("metric")
+    # Times belong to a hierarchy; they stand in the row of its first level.
+    paper = paper.assign(variant="", level=paper["level"].fillna(paper["level"].min()).astype(int))
+    printed = paper.pivot(index=place, columns="metric", values="value")
+    names = paper.set_index(place)["printed_name"].groupby(place).first()
+    seconds = timings.assign(variant="", level=paper["level"].min()).groupby(place)["value"].mean()
+    vhem = ("", "vhem", paper["level"].min())
+
+    at = pd.MultiIndex.from_frame(ours.index.to_frame()[place])
+    rand, likelihood = printed["rand_index"].reindex(at), printed["log_likelihood"].reindex(at)
+    table = ours.index.to_frame(index=False).assign(
+        **{
+            "in the paper": names.reindex(at, fill_value="").to_numpy(),
+            "Rand (paper)": rand.to_numpy(),
+            "Rand": ours["mean", "rand_index"].to_numpy(),
+            "Rand s.d.": ours["std", "rand_index"].to_numpy(),
+            "Rand difference": ours["mean", "rand_index"].to_numpy() - rand.to_numpy(),
+            "adjusted Rand": ours["mean", "adjusted_rand_index"].to_numpy(),
+            "log-likelihood (paper)": likelihood.to_numpy(),
+            "log-likelihood": ours["mean", "log_likelihood"].to_numpy(),
+            "log-likelihood s.d.": ours["std", "log_likelihood"].to_numpy(),
+            "iterations": ours["mean", "iterations"].to_numpy(),
+            "time / VHEM (paper)": (printed["seconds"] / printed.loc[vhem, "seconds"])
+            .reindex(at)
+            .to_numpy(),
+            "time / VHEM": (seconds / seconds[vhem]).reindex(at).to_numpy(),
+            "seconds": seconds.reindex(at).to_numpy(),
+        }
+    )
+    compared = table[table["in the paper"] != ""].groupby("level")
+    table["rank (paper)"] = compared["log-likelihood (paper)"].rank(ascending=False)
+    table["rank"] = compared["log-likelihood"].rank(ascending=False)
+    # The paper's methods first and in its order.
+    order = {method: number for number, method in enumerate(paper["method"].unique())}
+    rows = table["method"].map(order).fillna(len(order))
+    table = table.assign(order=rows).sort_values(["variant", "order", "method", "level"])
+    return table.drop(columns="order").reset_index(drop=True)
+
+
 def write_tables(paths: Iterable[str | Path], table: pd.DataFrame) -> None:
     """Write a table to each path in the format of its suffix: ``.csv``, ``.md`` or ``.tex``.
 
@@ -108,7 +175,8 @@ def write_tables(paths: Iterable[str | Path], table: pd.DataFrame) -> None:
             continue
         with atomic_path(path) as temporary:
             if path.suffix == ".md":
-                text = table.to_markdown(index=False, floatfmt=".4g") + "\n"
+                filled = table.astype(object).where(table.notna(), None)
+                text = filled.to_markdown(index=False, floatfmt=".4g", missingval="") + "\n"
             else:
-                text = table.to_latex(index=False, float_format="%.4g", escape=True)
+                text = table.to_latex(index=False, float_format="%.4g", escape=True, na_rep="")
             temporary.write_text(text, encoding="utf-8")

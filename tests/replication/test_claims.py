@@ -157,7 +157,7 @@ def test_shipped_claims_are_well_formed(repository):
     [
         ({"verdict": "reproduced"}, r"unknown keys \['verdict'\]"),
         ({"rule": {"name": "guess"}}, "rule 'guess'; allowed: bound, "),
-        ({"kind": "opinion"}, "kind 'opinion'; allowed: empirical, identity"),
+        ({"kind": "opinion"}, "kind 'opinion'; allowed: cost, empirical, identity"),
     ],
 )
 def test_malformed_claims_are_named(tmp_path, change, message):
@@ -174,3 +174,59 @@ def test_repeated_ids_are_named(tmp_path):
     path.write_text(yaml.safe_dump([entry, entry]))
     with pytest.raises(ClaimError, match=r"repeated ids \['c'\]"):
         read_claims(path)
+
+
+def levels(metric, **means):
+    """Scores of methods on levels 2 and 3 in four trials, and ten draws near their means."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for method, (second, third) in means.items():
+        for item, mean in ((2, second), (3, third)):
+            names = {"method": method, "item": str(item)}
+            rows += [{**names, "metric": metric, "repeat": t, "value": mean} for t in range(4)]
+            rows += [
+                {**names, "metric": f"resampled_{metric}", "repeat": d, "value": mean + noise}
+                for d, noise in enumerate(rng.normal(scale=0.01, size=10))
+            ]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("chosen", "verdict"), [([2], "not reproduced"), ([3], "reproduced"), ([2, 3], "mixed")]
+)
+def test_levels_of_a_hierarchy_are_compared_one_by_one(chosen, verdict):
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "b"]], "levels": chosen}
+    rows = levels("m", a=(0.8, 0.7), b=(0.9, 0.5))
+    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["value"] == pytest.approx(0.2 if chosen == [3] else -0.1)
+    assert row["low"] < row["value"] < row["high"]
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(0.5, "reproduced"), (0.9, "not reproduced")])
+def test_bound_on_trials_is_met_by_their_percentiles(bound, verdict):
+    rows = [
+        {"method": "a", "metric": "purity", "item": item, "repeat": t, "value": value}
+        for item, values in (("run", (0.8, 0.9, 1.0)), ("jog", (0.0, 0.0, 0.0)))
+        for t, value in enumerate(values)
+    ]
+    rule = {"name": "trial_bound", "metric": "purity", "method": "a", "at_least": bound}
+    row = evaluate_claims([claim({**rule, "items": ["run"]})], scores(rows)).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["value"] == pytest.approx(0.9)
+    with pytest.raises(ClaimError, match="no 'purity' of 'sit'"):
+        evaluate_claims([claim({**rule, "items": ["sit"]})], scores(rows))
+
+
+def test_costs_are_compared_trial_by_trial_and_give_no_verdict_on_synthetic_data():
+    rows = [
+        {"method": method, "metric": "seconds", "repeat": t, "value": factor * (t + 1)}
+        for method, factor in (("slow", 6.0), ("fast", 2.0))
+        for t in range(3)
+    ]
+    rule = {"name": "cost_ratio", "pairs": [["slow", "fast"]]}
+    row = evaluate_claims([claim(rule, kind="cost")], scores(rows)).iloc[0]
+    assert (row["value"], row["low"], row["high"]) == (3, 3, 3)
+    assert row["verdict"] == "reproduced"
+    synthetic = evaluate_claims([claim(rule, kind="cost")], scores(rows, "synthetic"))
+    assert synthetic.iloc[0]["verdict"] == "synthetic data only"

@@ -21,6 +21,19 @@ TINY = {
     "datasets": {"uiuc_texture": {"embedded": {"images_per_class": 2, "width": 64, "height": 64}}},
     "experiments": {"textures": {"samples": {"n_angles": 20}, "variance": {"subsamples": 5}}},
 }
+MOTION_RULES = {
+    "prepare_dataset",
+    "make_motion_features",
+    "fit_motion_hmms",
+    "cluster_motions",
+    "score_motions",
+    "collect_motions",
+    "select_hierarchies",
+    "select_exemplars",
+    "tabulate_nips2012_table2",
+    "plot_nips2012_fig1",
+    "plot_extra_motion_clusters",
+}
 TARGETS = [f"results/tiny/figures/cvpr2016_fig{n}.svg" for n in (1, 3)]
 ALL_RULES = {
     "prepare_dataset",
@@ -186,7 +199,17 @@ def test_a_wrong_key_ends_in_words(project):
 
 
 def test_a_disabled_data_set_takes_no_part(project):
-    disabled = "datasets={uiuc_texture: {enabled: false}}"
+    disabled = "datasets={uiuc_texture: {enabled: false}, cmu_mocap: {enabled: false}}"
     done = snakemake(project, "all", "--dry-run", "--config", disabled)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "prepare_dataset" not in done.stdout + done.stderr
+
+
+def test_motion_alone_plans_nothing_of_the_textures(project):
+    disabled = "datasets={uiuc_texture: {enabled: false}}"
+    done = snakemake(project, "motion", "--dry-run", "--config", disabled)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = done.stdout + done.stderr
+    assert (
+        set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"motion"} == MOTION_RULES
+    )

@@ -16,8 +16,13 @@ RESULTS = f"results/{RUN}"
 FORMATS = ["svg", "pdf", "png"]
 
 # What each experiment works on, scores and draws.
-DATASET_OF = {"textures": "uiuc_texture"}
-METRICS = {"textures": ["variance", "svm", "multiclass", "kmeans", "identities"]}
+DATASET_OF = {"textures": "uiuc_texture", "motion": "cmu_mocap"}
+METRICS = {
+    "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
+    "motion": ["hierarchy"],
+}
+# Protocols whose seconds count as results.
+TIMINGS = {"textures": [], "motion": ["hierarchy"]}
 FIGURES = {
     "textures": [
         "cvpr2016_fig1",
@@ -27,9 +32,25 @@ FIGURES = {
         "extra_definiteness",
         "extra_kmeans",
         "extra_variance",
-    ]
+    ],
+    "motion": ["nips2012_fig1", "extra_motion_clusters"],
 }
-TABLES = {"textures": ["cvpr2016_fig4", "cvpr2016_fig5"]}
+TABLES = {
+    "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
+    "motion": ["nips2012_table2"],
+}
+# Keys of replication.protocols.motion.METHODS, which is slow to import.
+MOTION_METHODS = [
+    "vhem",
+    "ppk_sc",
+    "ppk_sc_vhem",
+    "shem_10",
+    "shem_50",
+    "em_h3m",
+    "hem_dtm",
+    "parameter_kmeans",
+    "sampled_kl",
+]
 
 
 wildcard_constraints:
@@ -37,6 +58,8 @@ wildcard_constraints:
     experiment="|".join(DATASET_OF),
     variant="[a-z0-9_]+",
     part="paper|extra",
+    method="|".join(MOTION_METHODS),
+    trial="[0-9]+",
     first="[0-9]+",
     last="[0-9]+",
 
@@ -111,9 +134,13 @@ def summary(experiment):
     return results(f"data/{DATASET_OF[experiment]}.json")
 
 
-def summaries():
-    """Origin and completeness of all data of this run."""
-    return [summary(experiment) for experiment in enabled_experiments()]
+def summaries(part=None):
+    """Origin and completeness of all data of this run, or of those that a protocol scores."""
+    return [
+        summary(experiment)
+        for experiment in enabled_experiments()
+        if part is None or part in METRICS[experiment]
+    ]
 
 
 def svm_methods(wildcards):
@@ -141,6 +168,31 @@ def svm_blocks(experiment):
     ]
 
 
+def motion_blocks(variant, only=None, pattern="runs/motion/{variant}/{block}.npz"):
+    """Blocks of trials of all (or only some) methods of a variant of the motion experiment."""
+    trials = settings("motion", "trials" if variant == "main" else "sensitivity")
+    methods = MOTION_METHODS if variant == "main" else trials["methods"]
+    block = settings("motion", "trials")["block"]
+    return [
+        results(pattern.format(variant=variant, block=f"{method}_{first}-{last}"))
+        for method in only or methods
+        for first, last in repeat_blocks(trials["repeats"], block)
+    ]
+
+
+def motion_variants():
+    """Names of the settings of the motion experiment that are tried."""
+    return ["main", *settings("motion", "sensitivity")["variants"]]
+
+
+def block_models(wildcards):
+    """First levels of the trials of a block."""
+    return [
+        results(f"models/motion/{wildcards.variant}/hmms_{trial}.npz")
+        for trial in range(int(wildcards.first), int(wildcards.last) + 1)
+    ]
+
+
 def metric_files(*experiments, part=None):
     """Scores of the experiments (default: all), or only those of one protocol."""
     return [
@@ -148,6 +200,15 @@ def metric_files(*experiments, part=None):
         for experiment in enabled_experiments(*experiments)
         for name in METRICS[experiment]
         if part in (None, name)
+    ]
+
+
+def timing_files(*experiments):
+    """Seconds of the experiments (default: all)."""
+    return [
+        results(f"timings/{experiment}_{name}.csv")
+        for experiment in enabled_experiments(*experiments)
+        for name in TIMINGS[experiment]
     ]
 
 

@@ -19,3 +19,25 @@ rule compute_cooccurrence:
         ),
     script:
         "../scripts/compute_cooccurrence.py"
+
+
+rule make_motion_features:
+    input:
+        manifest=manifest("motion"),
+        code=package_sources(
+            "replication.features.skeleton", "replication.datasets.cmu_mocap"
+        ),
+    output:
+        sequences=results("features/motion/{variant}/sequences.npz"),
+    log:
+        results("logs/make_motion_features/{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        raw=raw_folder("motion"),
+        allow_subset=config["allow_subset"],
+        settings=lambda wildcards: variant_settings(
+            "motion", wildcards.variant, "features"
+        ),
+    script:
+        "../scripts/make_motion_features.py"

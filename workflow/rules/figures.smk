@@ -23,7 +23,7 @@ rule plot_cvpr2016_fig1:
 rule plot_cvpr2016_fig3:
     input:
         metrics=metric_files(part="variance"),
-        summaries=summaries(),
+        summaries=summaries(part="variance"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -45,7 +45,7 @@ rule plot_cvpr2016_fig3:
 rule plot_extra_variance:
     input:
         metrics=metric_files(part="variance"),
-        summaries=summaries(),
+        summaries=summaries(part="variance"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -67,7 +67,7 @@ rule plot_extra_variance:
 rule plot_cvpr2016_fig4:
     input:
         metrics=metric_files(part="svm"),
-        summaries=summaries(),
+        summaries=summaries(part="svm"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -89,7 +89,7 @@ rule plot_cvpr2016_fig4:
 rule plot_cvpr2016_fig5:
     input:
         metrics=metric_files(part="kmeans"),
-        summaries=summaries(),
+        summaries=summaries(part="kmeans"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -111,7 +111,7 @@ rule plot_cvpr2016_fig5:
 rule plot_extra_kmeans:
     input:
         metrics=metric_files(part="kmeans"),
-        summaries=summaries(),
+        summaries=summaries(part="kmeans"),
         code=package_sources("replication.figures"),
     output:
         report(
@@ -149,3 +149,47 @@ rule plot_extra_definiteness:
         "../../envs/replication.yaml"
     script:
         "../scripts/plot_extra_definiteness.py"
+
+
+rule plot_nips2012_fig1:
+    input:
+        hierarchies=results("figdata/motion_hierarchies.csv"),
+        summaries=[summary("motion")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/nips2012_fig1.png"),
+            caption="../report/nips2012_fig1.rst",
+            category="NIPS 2012",
+            labels={"figure": "Figure 1"},
+        ),
+        results("figures/nips2012_fig1.svg"),
+        results("figures/nips2012_fig1.pdf"),
+    log:
+        results("logs/plot_nips2012_fig1.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_nips2012_fig1.py"
+
+
+rule plot_extra_motion_clusters:
+    input:
+        exemplars=results("figdata/motion_exemplars.npz"),
+        summaries=[summary("motion")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_motion_clusters.png"),
+            caption="../report/extra_motion_clusters.rst",
+            category="Beyond the papers",
+            labels={"figure": "A motion of each cluster"},
+        ),
+        results("figures/extra_motion_clusters.svg"),
+        results("figures/extra_motion_clusters.pdf"),
+    log:
+        results("logs/plot_extra_motion_clusters.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_motion_clusters.py"

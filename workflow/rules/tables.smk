@@ -26,10 +26,27 @@ rule tabulate_cvpr2016_fig5:
         "../scripts/tabulate_cvpr2016_fig5.py"
 
 
+rule tabulate_nips2012_table2:
+    input:
+        metrics=results("metrics/motion_hierarchy.csv"),
+        timings=results("timings/motion_hierarchy.csv"),
+        paper="resources/paper/nips2012_table2.csv",
+        code=package_sources("replication.tables"),
+    output:
+        expand(results("tables/nips2012_table2.{format}"), format=["csv", "md", "tex"]),
+    log:
+        results("logs/tabulate_nips2012_table2.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/tabulate_nips2012_table2.py"
+
+
 rule evaluate_claims:
     input:
         claims="resources/claims.yaml",
         metrics=metric_files(),
+        timings=timing_files(),
         code=package_sources("replication.claims", "replication.statistics"),
     output:
         claims=results("claims.csv"),

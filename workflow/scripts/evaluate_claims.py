@@ -7,5 +7,6 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 log_to(snakemake.log[0])
-claims = evaluate_claims(read_claims(snakemake.input.claims), read_metrics(snakemake.input.metrics))
+scores = read_metrics([*snakemake.input.metrics, *snakemake.input.timings])
+claims = evaluate_claims(read_claims(snakemake.input.claims), scores)
 write_table(snakemake.output.claims, claims)

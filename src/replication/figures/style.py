@@ -70,6 +70,8 @@ METHODS = {
     "sw_gaussian_kmeans": Method("SW-RBF k-means", _VERMILLION),
     "sw_polynomial_kmeans": Method("SW-polynomial k-means", _GREEN),
     "rbf_kmeans": Method("RBF k-means", _ORANGE, "--", "s", True),
+    "vhem": Method("VHEM-H3M", _VERMILLION),
+    "ppk_sc": Method("PPK-SC", _BLUE, "--", "s"),
 }
 
 #: Titles of the panels of one experiment.

@@ -1,0 +1,31 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from replication.io import log_to, save_arrays, write_table
+from replication.protocols.motion import (
+    HierarchySettings,
+    HMMSettings,
+    MotionSet,
+    cluster_motions,
+)
+from vhem import H3M
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+names = snakemake.wildcards
+trials = range(int(names.first), int(names.last) + 1)
+runs, timings = cluster_motions(
+    names.method,
+    MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences,
+    dict(zip(trials, map(H3M.load, snakemake.input.models), strict=True)),
+    HMMSettings(**snakemake.params.hmms),
+    HierarchySettings(**snakemake.params.hierarchy),
+    seed=snakemake.params.seed,
+    experiment="motion",
+)
+save_arrays(snakemake.output.runs, **runs)
+write_table(snakemake.output.timing, pd.DataFrame(timings))

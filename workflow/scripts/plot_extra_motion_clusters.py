@@ -1,0 +1,18 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.figures.stick import plot_stick_figures
+from replication.figures.style import save_figure
+from replication.io import log_to, read_json
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+notes = [read_json(summary) for summary in snakemake.input.summaries]
+shown = np.load(snakemake.input.exemplars)
+frames = np.split(shown["positions"], np.cumsum(shown["lengths"])[:-1])
+titles = [f"{k}\n{title}" for k, title in enumerate(shown["titles"], start=1)]
+motions = dict(zip(titles, frames, strict=True))
+save_figure(plot_stick_figures(motions, shown["parents"], shown["sides"], notes), snakemake.output)

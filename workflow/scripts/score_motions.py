@@ -1,0 +1,28 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.io import log_to, write_table
+from replication.protocols.metrics import metric_table
+from replication.protocols.motion import MotionSet
+from replication.protocols.motion_scores import join_blocks, resample_hierarchies, score_hierarchies
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+motions = MotionSet.from_arrays(np.load(snakemake.input.sequences))
+found = join_blocks(map(np.load, snakemake.input.runs))
+rows = score_hierarchies(motions.labels, motions.subjects, found)
+rows += resample_hierarchies(
+    motions.labels,
+    motions.subjects,
+    found,
+    draws=snakemake.params.draws,
+    seed=snakemake.params.seed,
+    experiment="motion",
+)
+variant = "" if snakemake.wildcards.variant == "main" else snakemake.wildcards.variant
+# What is the same in all rows is added where the variants come together.
+table = metric_table(rows, variant=variant).drop(columns=["experiment", "dataset", "origin"])
+write_table(snakemake.output.metrics, table)

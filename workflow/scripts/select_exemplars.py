@@ -1,0 +1,22 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.datasets import read_manifest
+from replication.datasets.cmu_mocap import load_recordings
+from replication.io import log_to, save_arrays
+from replication.protocols.motion import MotionSet
+from replication.protocols.motion_scores import cluster_exemplars, join_blocks
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+recordings = load_recordings(
+    read_manifest(snakemake.input.manifest),
+    snakemake.params.raw,
+    allow_subset=snakemake.params.allow_subset,
+)
+motions = MotionSet.from_arrays(np.load(snakemake.input.sequences))
+(runs,) = join_blocks(map(np.load, snakemake.input.runs)).values()
+save_arrays(snakemake.output.exemplars, **cluster_exemplars(recordings, motions, runs))
