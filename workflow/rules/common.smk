@@ -81,10 +81,15 @@ def package_sources(*modules):
 
 def dataset_sources(wildcards):
     """Source files that decide a data set's raw files: the shared ones and its own."""
-    shared = ("__init__", "archives", "catalog", "images", "manifest")
+    shared = ("__init__", "archives", "catalog", "download", "images", "manifest")
     own = (wildcards.dataset, f"embedded.{wildcards.dataset}")
+    # The motions' files are read, and synthetic ones made, by modules with names of their own.
+    more = {
+        "cmu_mocap": ["replication.datasets.asf_amc", "replication.features.skeleton"]
+    }
     return package_sources(
-        *(f"replication.datasets.{module}" for module in (*shared, *own))
+        *(f"replication.datasets.{module}" for module in (*shared, *own)),
+        *more.get(wildcards.dataset, []),
     )
 
 
