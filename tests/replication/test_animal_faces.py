@@ -65,7 +65,8 @@ def place(tmp_path, monkeypatch):
     sums = [f"{hashlib.sha256(data).hexdigest()}  {file}\n" for file, data in ODD_FILES.items()]
     (tmp_path / "resources" / "checksums" / f"{NAME}.sha256").write_text("".join(sums))
     (tmp_path / "resources" / "datasets.csv").write_text(
-        f"dataset,title,file,url,mirror,checksum\n{NAME},LHI,AnimalFace.zip,http://a/b.zip,,\n"
+        "dataset,title,file,url,mirror,bytes,checksum,licence,citation\n"
+        f"{NAME},LHI,AnimalFace.zip,http://a/b.zip,,,,,\n"
     )
     monkeypatch.setattr(catalog, "RESOURCES", tmp_path / "resources")
     archive = tmp_path / "archives" / NAME / "AnimalFace.zip"

@@ -24,7 +24,10 @@ def test_default_configuration_is_valid(config, schema):
 
 def merge(base, overlay):
     for key, value in overlay.items():
-        if isinstance(value, dict):
+        if key == "variants":
+            # Names of the user's own, which may be new.
+            base[key] = {**base[key], **value}
+        elif isinstance(value, dict):
             merge(base[key], value)
         else:
             assert key in base, f"{key} overrides nothing"

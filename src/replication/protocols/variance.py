@@ -57,7 +57,7 @@ def cumulative_percent_variance(gram: Array) -> Array:
     # Below this the eigenvalues of a centred Gram matrix are rounding noise around zero.
     eigenvalues = np.where(eigenvalues > 1e-12 * eigenvalues[0], eigenvalues, 0.0)
     cumulative = np.cumsum(eigenvalues)
-    return 100.0 * cumulative / cumulative[-1]
+    return 100.0 * (cumulative / cumulative[-1])
 
 
 def variance_rows(
