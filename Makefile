@@ -51,7 +51,7 @@ install: .venv/installed
 	@touch $@
 
 lock:
-	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra workflow --extra dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate --extra workflow --extra dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf results data/raw .snakemake
