@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pooch
 import pytest
+import soundfile
 import yaml
 from PIL import Image
 
@@ -850,3 +851,57 @@ def test_real_data_by_download(name, number, real_archives, place, server, monke
     asked = len(server.asked)
     fetch_archives(name, place.archives)
     assert len(server.asked) == asked, "everything is at hand"
+
+
+@pytest.mark.real
+def test_real_annotations_by_download_and_recordings_by_hand(
+    real_archives, place, server, monkeypatch, repository, capsys
+):
+    """CAL500 as it can be had: annotations within an archive of features, no recordings."""
+    shared = real_archives / "cal500"
+    names = ("README_CAL500.txt", "hardAnnotations.txt", "softAnnotations.txt", "songNames.txt")
+    packed_files = io.BytesIO()
+    with tarfile.open(fileobj=packed_files, mode="w:gz") as archive:
+        for name in (*names, "vocab.txt"):
+            archive.add(shared / name, f"CAL500_DeltaMFCCFeatures/{name}")
+        # The archive's bulk, which is not wanted.
+        archive.add(shared / "vocab.txt", "CAL500_DeltaMFCCFeatures/10cc-for_you_and_i.delta")
+    server.routes["/features.tar.gz"] = [answer(packed_files.getvalue())]
+    rows = [HEADER]
+    for line in (repository / "resources/datasets.csv").read_text().splitlines():
+        if line.startswith("cal500,") and "DeltaMFCC" in line:
+            url = line.split(",")[4]
+            rows.append(line.replace(url, server.url("/features.tar.gz")) + "\n")
+    assert len(rows) == 2
+    rows[0] = (repository / "resources/datasets.csv").read_text().splitlines()[0] + "\n"
+    (place.resources / "datasets.csv").write_text("".join(rows))
+    shutil.copy(repository / "resources/checksums/cal500.sha256", place.resources / "checksums")
+
+    def prepared():
+        return prepare(
+            "cal500",
+            source="download",
+            raw=place.root / "cal500",
+            archives=place.archives,
+            allow_subset=True,
+        )
+
+    with pytest.raises(DataSetError, match="recordings of 0 of 502 songs are at hand") as caught:
+        prepared()
+    assert "CAL500_32kps, named <artist>-<title> with suffix .mp3" in str(caught.value)
+    assert (place.archives / "cal500/README_CAL500.txt").is_file(), "terms travel with the data"
+    songs = (shared / "songNames.txt").read_text().split()[:2]
+    (place.archives / "cal500/CAL500_32kps").mkdir()
+    tone = np.sin(np.arange(22050 * 4) / 10)
+    for song in songs:
+        soundfile.write(place.archives / f"cal500/CAL500_32kps/{song}.wav", tone, 22050)
+    asked = len(server.asked)
+    table = prepared().table
+    assert len(server.asked) == asked, "what was fetched is at hand"
+    used = table[table["status"] == "used"]
+    assert sorted(used.loc[used["label"] == "song", "id"]) == sorted(songs)
+    assert set(used.loc[used["label"] == "annotations", "check"]) == {"listed"}
+    capsys.readouterr()
+    monkeypatch.setattr(catalog, "RESOURCES", repository / "resources")
+    main(["verify", str(place.archives)])
+    assert "cal500" in capsys.readouterr().out
