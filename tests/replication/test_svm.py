@@ -156,3 +156,11 @@ def test_stopping_the_path_early_changes_nothing(data, monkeypatch):
 
     monkeypatch.setattr(svm, "_accuracy_path", full_path)
     assert run(matrices, labels, ["rbf", "polynomial"]) == early
+
+
+def test_a_matrix_that_is_not_finite_is_named(data):
+    _, labels, matrices = data
+    broken = matrices["density_gram"].copy()
+    broken[3, 4] = np.nan
+    with pytest.raises(ValueError, match="'density_gram' contains values that are NaN"):
+        run({**matrices, "density_gram": broken}, labels, ["linear"])

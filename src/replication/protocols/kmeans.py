@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import sklearn
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
 from replication.protocols.seeds import repetition_seed
@@ -51,6 +52,9 @@ SPACES: Mapping[str, tuple[str, str]] = {
 }
 
 
+# Tens of thousands of clusterings of a few hundred images are scored: most of the time would go
+# into checking arrays that were made here, and into sorting names instead of numbers.
+@sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
 def score_kmeans(
     matrices: Mapping[str, Array],
     labels: npt.NDArray[Any],
@@ -88,6 +92,7 @@ def score_kmeans(
         Rows for :func:`replication.protocols.metrics.metric_table`.
     """
     shared: dict[str, Any] = {"seed": seed, "experiment": experiment}
+    labels = np.unique(labels, return_inverse=True)[1]
     rows, found = cluster_repeatedly(
         matrices, labels, repeats=range(repeats), gamma=gamma, degree=degree, **shared
     )
