@@ -27,7 +27,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -671,16 +671,36 @@ def slice_quantiles(
         fill = _box_filler(rows.reshape(-1, *shape), directions, edges, oversampling, quantiles)
     else:
         fill = _point_filler(rows, pixel_positions(shape), directions, edges, quantiles)
+    pairs = _transposed_pairs(directions)
     # Threads, because the loops release the interpreter lock; over directions, so that every
     # number is computed by one thread in one order.
     if effective_n_jobs(n_jobs) == 1:
-        for k in range(len(directions)):
-            fill(k)
+        for pair in pairs:
+            fill(pair)
     else:
-        Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(fill)(k) for k in range(len(directions))
-        )
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(pair) for pair in pairs)
     return quantiles
+
+
+class _Pair(NamedTuple):
+    """Two directions that transposition exchanges, up to a sign; one alone pairs with itself."""
+
+    first: int
+    second: int
+    opposite: bool
+
+
+def _transposed_pairs(directions: NDArray[np.float64]) -> list[_Pair]:
+    """Pair each direction (a, b) with (b, a) or (-b, -a), if that is among the directions."""
+    cosines = directions @ directions[:, ::-1].T
+    pairs, done = [], set()
+    for k, row in enumerate(cosines):
+        if k in done:
+            continue
+        other = next((j for j in np.flatnonzero(np.abs(row) > 1 - 1e-14) if j not in done), k)
+        done |= {k, int(other)}
+        pairs.append(_Pair(k, int(other), bool(row[other] < 0)))
+    return pairs
 
 
 def _box_filler(
@@ -689,18 +709,27 @@ def _box_filler(
     edges: NDArray[np.float64],
     oversampling: int,
     quantiles: NDArray[np.float64],
-) -> Callable[[int], None]:
-    """Return the function that fills ``quantiles[k]`` for images of unit squares."""
-    height, width = images.shape[1:]
-    columns = np.ascontiguousarray(images.transpose(0, 2, 1))
-    row_extents, column_extents = line_extents(images), line_extents(columns)
+) -> Callable[[_Pair], None]:
+    """Return the function that fills ``quantiles[k]`` for images of unit squares.
 
-    def fill(k: int) -> None:
+    An image that equals its transpose, such as a symmetric co-occurrence matrix, has the same
+    slice in both directions of a pair: half of its slices are copies.
+    """
+    height, width = images.shape[1:]
+    symmetric = np.zeros(len(images), dtype=np.bool_)
+    if height == width:
+        symmetric = (images == images.transpose(0, 2, 1)).all(axis=(1, 2))
+    columns = images
+    if not symmetric.all():
+        columns = np.ascontiguousarray(images.transpose(0, 2, 1))
+    extents = {True: line_extents(images), False: line_extents(columns)}
+
+    def compute(k: int, which: NDArray[np.bool_]) -> None:
         plan = line_plan((height, width), directions[k], oversampling)
-        lines, extents = (images, row_extents) if plan.by_rows else (columns, column_extents)
         _box_quantiles(
-            lines,
-            *extents,
+            images if plan.by_rows else columns,
+            np.flatnonzero(which),
+            *extents[plan.by_rows],
             plan.first,
             plan.weights,
             oversampling,
@@ -712,6 +741,15 @@ def _box_filler(
             quantiles[k],
         )
 
+    def fill(pair: _Pair) -> None:
+        compute(pair.first, np.ones(len(images), dtype=np.bool_))
+        if pair.second == pair.first:
+            return
+        compute(pair.second, ~symmetric)
+        # Along the opposite direction the quantile function is -Q(1 - u).
+        slices = quantiles[pair.first, symmetric]
+        quantiles[pair.second, symmetric] = -slices[:, ::-1] if pair.opposite else slices
+
     return fill
 
 
@@ -721,24 +759,37 @@ def _point_filler(
     directions: NDArray[np.float64],
     edges: NDArray[np.float64],
     quantiles: NDArray[np.float64],
-) -> Callable[[int], None]:
+) -> Callable[[_Pair], None]:
     """Return the function that fills ``quantiles[k]`` for images of points."""
 
-    def fill(k: int) -> None:
-        t = positions @ directions[k]
-        # One order for all images: they share their pixels.
-        order = np.argsort(t, kind="stable")
-        _point_quantiles(rows, order, t[order], edges, quantiles[k])
+    def fill(pair: _Pair) -> None:
+        for k in {pair.first, pair.second}:
+            t = positions @ directions[k]
+            # One order for all images: they share their pixels.
+            order = np.argsort(t, kind="stable")
+            _point_quantiles(rows, order, t[order], edges, quantiles[k])
 
     return fill
 
 
 @njit(cache=True, nogil=True)
 def _box_quantiles(  # type: ignore[no-untyped-def]
-    lines, starts, stops, first, weights, oversampling, reverse, deposits, lefts, step, edges, out
+    lines,
+    which,
+    starts,
+    stops,
+    first,
+    weights,
+    oversampling,
+    reverse,
+    deposits,
+    lefts,
+    step,
+    edges,
+    out,
 ):
     masses = np.empty(lefts.shape[0])
-    for i in range(lines.shape[0]):
+    for i in which:
         slice_masses(
             lines[i], starts[i], stops[i], first, weights, oversampling, reverse, deposits, masses
         )

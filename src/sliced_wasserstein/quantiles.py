@@ -90,6 +90,11 @@ def bin_means(lefts, width, masses, edges, out):  # type: ignore[no-untyped-def]
         mass = masses[r]
         if mass == 0.0:
             continue
+        if reached + mass < limit or j == n_quantiles - 1:
+            # The whole segment lies in the bin, as most do: its mean is its centre.
+            moment += mass * (lefts[r] + width / 2)
+            reached += mass
+            continue
         used = 0.0
         while j < n_quantiles - 1 and reached + (mass - used) >= limit:
             part = limit - reached

@@ -24,6 +24,9 @@ from sliced_wasserstein import (
     sliced_wasserstein_distance,
     squared_distances,
 )
+from sliced_wasserstein.embedding import slice_quantiles
+from sliced_wasserstein.projection import directions_from_angles, half_circle_angles, project
+from sliced_wasserstein.quantiles import bin_means, quantile_edges
 
 BOX_AND_POINT = pytest.mark.parametrize("footprint", ["box", "point"])
 
@@ -520,3 +523,22 @@ def test_import_pulls_in_nothing_of_the_workflow():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == []
+
+
+@pytest.mark.parametrize("n_angles", [1, 2, 7, 60])
+def test_the_copied_slices_of_symmetric_images_are_those_of_each_direction(glcms, n_angles):
+    directions = directions_from_angles(half_circle_angles(n_angles))
+    directions = np.vstack([directions, [[0.6, 0.8], [-0.8, -0.6], [1.0, 0.0]]])
+    edges = quantile_edges(32)
+    asymmetric = np.roll(glcms[:1], 3, axis=1)
+    images = np.concatenate([glcms[:2], asymmetric, glcms[2:3]])
+    together = slice_quantiles(images.reshape(4, -1), (64, 64), directions, edges, "box", 8, None)
+    for k, direction in enumerate(directions):
+        grid, masses = project(images, direction, 8)
+        for i in range(4):
+            expected = np.empty(32)
+            bin_means(grid.edges[:-1], grid.step, masses[i], edges, expected)
+            np.testing.assert_allclose(together[k, i], expected, rtol=0, atol=1e-9)
+    # An image's numbers do not depend on its companions, to the last bit.
+    alone = slice_quantiles(images[:1].reshape(1, -1), (64, 64), directions, edges, "box", 8, None)
+    assert np.array_equal(alone[:, 0], together[:, 0])
