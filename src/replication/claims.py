@@ -8,12 +8,14 @@ follows from the comparisons:
 ``reproduced``              every comparison holds: its interval lies on the claimed side
 ``mixed``                   some comparisons hold, others do not
 ``not reproduced``          none holds
+``not decided``             a method failed on every trial, so that nothing can be compared
 ``synthetic data only``     the claim is about data, and these are synthetic: no verdict
 ==========================  ======================================================================
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -153,6 +155,9 @@ def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFr
 def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, Any]:
     """Apply a claim's rule to the scores of one experiment."""
     rule = dict(claim.rule)
+    failed: list[str] = []
+    if "pairs" in rule:
+        rule["pairs"], failed = _without_failures(scores, rule["pairs"])
     try:
         comparisons = _RULES[rule.pop("name")](scores, **rule)
     except (LookupError, TypeError, ValueError) as error:
@@ -163,7 +168,10 @@ def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, An
     if len(origins) != 1:
         raise ClaimError(f"{claim.id}: scores of {experiment} mix origins {sorted(origins)}")
     # The comparison that is farthest from holding speaks for the claim.
-    weakest = min(comparisons, key=lambda comparison: (comparison.holds, comparison.interval.low))
+    if comparisons:
+        weakest = min(comparisons, key=lambda each: (each.holds, each.interval.low)).interval
+    else:
+        weakest = Interval(math.nan, math.nan, math.nan)
     return {
         "id": claim.id,
         "paper": claim.paper,
@@ -174,17 +182,31 @@ def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, An
         "dataset": scores["dataset"].iloc[0],
         "origin": origins[0],
         "printed": claim.printed,
-        "value": weakest.interval.value,
-        "low": weakest.interval.low,
-        "high": weakest.interval.high,
+        "value": weakest.value,
+        "low": weakest.low,
+        "high": weakest.high,
         "verdict": _verdict(claim.kind, origins[0], comparisons),
-        "reason": "; ".join(map(str, comparisons)),
+        "reason": "; ".join([*map(str, comparisons), *failed]),
     }
+
+
+def _without_failures(
+    scores: pd.DataFrame, pairs: list[list[str]]
+) -> tuple[list[list[str]], list[str]]:
+    """Return the pairs of methods that can be compared, and why others cannot."""
+    failed = set(scores.loc[(scores["metric"] == "failed") & (scores["variant"] == ""), "method"])
+    worked = set(scores.loc[(scores["metric"] != "failed") & (scores["variant"] == ""), "method"])
+    failed -= worked
+    named = failed.intersection(method for pair in pairs for method in pair)
+    reasons = [f"{method} failed on every trial" for method in sorted(named)]
+    return [pair for pair in pairs if not failed.intersection(pair)], reasons
 
 
 def _verdict(kind: str, origin: str, comparisons: list[Comparison]) -> str:
     if kind != "identity" and origin == "synthetic":
         return "synthetic data only"
+    if not comparisons:
+        return "not decided"
     holds = [comparison.holds for comparison in comparisons]
     if all(holds):
         return "reproduced"
@@ -313,8 +335,48 @@ def _cost_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison
     return comparisons
 
 
+def _convergence_ratio(
+    scores: pd.DataFrame, pairs: list[list[str]], first_level: bool
+) -> list[Comparison]:
+    """How many times longer the first of each pair took to a log-likelihood that both reach.
+
+    It is the lower one of the two highest that they reach, trial by trial. With ``first_level``
+    the second one's time holds learning the HMMs that it starts from.
+    """
+    comparisons = []
+    for slow, fast in pairs:
+        curves = []
+        for method in (slow, fast):
+            keys = ["repeat", "item"]
+            sides = [
+                _select(scores, f"{metric}_by_iteration", method).astype(dict.fromkeys(keys, int))
+                for metric in ("log_likelihood", "seconds")
+            ]
+            worth, passed = (side.set_index(keys)["value"] for side in sides)
+            curves.append(pd.DataFrame({"worth": worth, "seconds": passed}).sort_index())
+        best = [curve["worth"].groupby("repeat").max() for curve in curves]
+        target = pd.concat(best, axis=1).min(axis=1)
+        times = [
+            curve.loc[
+                curve["worth"] >= target.loc[curve.index.get_level_values("repeat")].to_numpy()
+            ]
+            .groupby("repeat")["seconds"]
+            .min()
+            for curve in curves
+        ]
+        if first_level:
+            before = _select(scores, "first_level_seconds", fast).astype({"repeat": int})
+            times[1] = times[1] + before.set_index("repeat")["value"]
+        ratios = times[0] / times[1]
+        interval = percentile_interval(float(ratios.mean()), ratios)
+        name = f"seconds to a log-likelihood that both reach, {slow} / {fast}"
+        comparisons.append(Comparison(name, interval, interval.low > 1))
+    return comparisons
+
+
 _RULES: Mapping[str, Callable[..., list[Comparison]]] = {
     "bound": _bound,
+    "convergence_ratio": _convergence_ratio,
     "cost_ratio": _cost_ratio,
     "cv_difference": _cv_difference,
     "level_difference": _level_difference,

@@ -167,9 +167,26 @@ def _rand(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
     return texts
 
 
+def _parts(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
+    """Parts of the graph of affinities on the first level, over trials."""
+    rows = scores[(scores["metric"] == "graph_parts") & (scores["variant"] == "")]
+    texts = []
+    for method in methods:
+        counts = rows[rows["method"] == method]
+        if counts.empty:
+            continue  # it failed
+        first = counts.loc[counts["item"].astype(int) == counts["item"].astype(int).min(), "value"]
+        texts.append(
+            f"graph of {method}: {first.min():.0f} to {first.max():.0f} parts, "
+            f"median {first.median():g}"
+        )
+    return texts
+
+
 _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
+    "parts": _parts,
     "rand": _rand,
     "schemes": _schemes,
     "sweep": _sweep,

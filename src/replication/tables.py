@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from replication.io import atomic_path, write_table
@@ -98,7 +99,10 @@ def tabulate_clustering(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def tabulate_hierarchies(
-    metrics: pd.DataFrame, timings: pd.DataFrame, paper: pd.DataFrame
+    metrics: pd.DataFrame,
+    timings: pd.DataFrame,
+    paper: pd.DataFrame,
+    failures: pd.DataFrame,
 ) -> pd.DataFrame:
     """Set what the motion experiment gave beside Table 2 of the NIPS 2012 paper.
 
@@ -109,6 +113,8 @@ def tabulate_hierarchies(
     paper : pandas.DataFrame
         ``resources/paper/nips2012_table2.csv``: columns method, printed_name, level, metric and
         value.
+    failures : pandas.DataFrame
+        Trials on which a method failed, with the columns method, variant, repeat, reason and log.
 
     Returns
     -------
@@ -117,15 +123,19 @@ def tabulate_hierarchies(
         standard deviations are over trials. Log-likelihoods are of other features than the
         paper's, so that only their order compares: ``rank`` is among the paper's methods, 1 for
         the highest. Times are of the whole hierarchy, hence in the row of its first level, and
-        compare as ratios to VHEM's. What the paper does not print stays empty.
+        compare as ratios to VHEM's. What the paper does not print stays empty. Trials on which a
+        method failed are counted and explained in the last column; if it failed on all, its scores
+        read ``failed``.
     """
     place = ["variant", "method", "level"]
     wanted = ["rand_index", "adjusted_rand_index", "log_likelihood", "iterations"]
-    scores = metrics[metrics["metric"].isin(wanted)].rename(columns={"item": "level"})
+    scores = metrics[metrics["metric"].isin([*wanted, "failed"])].rename(columns={"item": "level"})
     scores = scores.astype({"level": int})
     keys = ["experiment", "dataset", "origin", *place]
     over_trials = scores.groupby([*keys, "metric"], sort=False)["value"].agg(["mean", "std"])
-    ours = over_trials.unstack("metric")
+    # The columns are there whatever failed.
+    columns = pd.MultiIndex.from_product([["mean", "std"], wanted], names=[None, "metric"])
+    ours = pd.DataFrame(over_trials.unstack("metric"), columns=columns)
     # Times belong to a hierarchy; they stand in the row of its first level.
     paper = paper.assign(variant="", level=paper["level"].fillna(paper["level"].min()).astype(int))
     printed = paper.pivot(index=place, columns="metric", values="value")
@@ -150,18 +160,37 @@ def tabulate_hierarchies(
             "time / VHEM (paper)": (printed["seconds"] / printed.loc[vhem, "seconds"])
             .reindex(at)
             .to_numpy(),
-            "time / VHEM": (seconds / seconds[vhem]).reindex(at).to_numpy(),
+            "time / VHEM": (seconds / seconds.get(vhem, float("nan"))).reindex(at).to_numpy(),
             "seconds": seconds.reindex(at).to_numpy(),
         }
     )
     compared = table[table["in the paper"] != ""].groupby("level")
     table["rank (paper)"] = compared["log-likelihood (paper)"].rank(ascending=False)
     table["rank"] = compared["log-likelihood"].rank(ascending=False)
+    table = _with_failures(table, failures)
     # The paper's methods first and in its order.
     order = {method: number for number, method in enumerate(paper["method"].unique())}
     rows = table["method"].map(order).fillna(len(order))
     table = table.assign(order=rows).sort_values(["variant", "order", "method", "level"])
     return table.drop(columns="order").reset_index(drop=True)
+
+
+def _with_failures(table: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
+    """Say in each row on how many trials the method failed, and why; if on all, in its cells."""
+    reasons, full = {}, {}
+    for names, group in failures.groupby(["variant", "method"]):
+        trials = ", ".join(map(str, group["repeat"]))
+        reasons[names] = "; ".join(group["reason"].unique())
+        logs = ", ".join(group["log"].unique())
+        full[names] = f"failed on trials {trials}: {reasons[names]} (log: {logs})"
+    rows = pd.MultiIndex.from_frame(table[["variant", "method"]])
+    table["failures"] = [full.get(row, "") for row in rows]
+    without = table["Rand"].isna() & (table["failures"] != "")
+    if without.any():
+        cells = np.array([f"failed: {reasons.get(row)}" for row in rows], dtype=object)
+        for column in ("Rand", "adjusted Rand", "log-likelihood"):
+            table[column] = table[column].astype(object).where(~without, cells)
+    return table
 
 
 def write_tables(paths: Iterable[str | Path], table: pd.DataFrame) -> None:
@@ -176,6 +205,12 @@ def write_tables(paths: Iterable[str | Path], table: pd.DataFrame) -> None:
         with atomic_path(path) as temporary:
             if path.suffix == ".md":
                 filled = table.astype(object).where(table.notna(), None)
+                for column in filled:
+                    # One that also holds words is not formatted as one of numbers.
+                    cells = filled[column]
+                    numbers = cells.map(lambda cell: isinstance(cell, float))
+                    if cells.map(lambda cell: isinstance(cell, str)).any():
+                        filled[column] = cells.where(~numbers, cells[numbers].map("{:.4g}".format))
                 text = filled.to_markdown(index=False, floatfmt=".4g", missingval="") + "\n"
             else:
                 text = table.to_latex(index=False, float_format="%.4g", escape=True, na_rep="")

@@ -19,7 +19,8 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Self
@@ -197,6 +198,9 @@ class EMH3M(BaseEstimator):
         Whether ``tol`` was reached.
     restart_objectives_ : array, shape (number of starts,)
         Final objective of every start.
+    timings_ : dict of str to float
+        Seconds, summed over the starts: ``"init"`` (ordering the sequences, making the starts) and
+        ``"em"``.
 
     References
     ----------
@@ -222,6 +226,7 @@ class EMH3M(BaseEstimator):
     n_iter_: int
     converged_: bool
     restart_objectives_: Floats
+    timings_: dict[str, float]
 
     def __init__(
         self,
@@ -258,6 +263,7 @@ class EMH3M(BaseEstimator):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init: H3M | str | None = None,
+        monitor: Callable[[H3M], object] | None = None,
     ) -> Self:
         """Fit the mixture.
 
@@ -275,6 +281,10 @@ class EMH3M(BaseEstimator):
             Start. ``"kmeans"`` (default) groups sequences by their means and deviations and frames
             into states and Gaussians; ``"random"`` deals sequences out at random and places
             Gaussians on random frames. A given H3M is started from once.
+        monitor : callable, optional
+            Called with the model after 0, 1, ... M-steps of every start, once its objective is
+            known; models never change, so it may keep them. What it returns is ignored, and its
+            time counts in ``timings_``.
 
         Returns
         -------
@@ -287,6 +297,7 @@ class EMH3M(BaseEstimator):
             If an argument is malformed, or there are fewer groups of positive weight than
             components.
         """
+        begun = time.perf_counter()
         self._check_parameters()
         start = _check_init(self, init)
         data = _ordered(sequences, groups, sample_weight)
@@ -310,7 +321,9 @@ class EMH3M(BaseEstimator):
                 models = [start]
             else:
                 models = [self._start(data, start, child) for child in rng.spawn(self.n_init)]
-            runs = [self._ascend(model, chunks, centre, floor) for model in models]
+            ready = time.perf_counter()
+            runs = [self._ascend(model, chunks, centre, floor, monitor) for model in models]
+        self.timings_ = {"init": ready - begun, "em": time.perf_counter() - ready}
         objectives = np.array([run.history[-1] for run in runs])
         best = runs[int(np.argmax(objectives))]
 
@@ -396,12 +409,19 @@ class EMH3M(BaseEstimator):
         return max(self.covariance_floor, float(needed.min()))
 
     def _ascend(
-        self, model: H3M, chunks: list[_Chunk], centre: Floats, floor: Floats | float
+        self,
+        model: H3M,
+        chunks: list[_Chunk],
+        centre: Floats,
+        floor: Floats | float,
+        monitor: Callable[[H3M], object] | None,
     ) -> _Run:
         weight = sum(float(chunk.weights[chunk.groups] @ np.diff(chunk.starts)) for chunk in chunks)
         model = regularised(model, floor, self.reg_covar)
         expectation = self._expect(model, chunks, centre)
         history = [expectation.objective]
+        if monitor is not None:
+            monitor(model)
         converged = False
         while len(history) <= self.max_iter and not converged:
             model = maximise(expectation.statistics, model, centre, floor, self.reg_covar)
@@ -409,6 +429,8 @@ class EMH3M(BaseEstimator):
             change = abs(expectation.objective - history[-1]) / weight
             history.append(expectation.objective)
             converged = self.tol is not None and change < self.tol
+            if monitor is not None:
+                monitor(model)
         return _Run(model, expectation, history, converged)
 
     def _start(self, data: _Data, method: str, rng: np.random.Generator) -> H3M:

@@ -29,7 +29,8 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -94,6 +95,7 @@ class _Run(NamedTuple):
     expectation: _Expectation
     history: list[float]
     converged: bool
+    timings: dict[str, float]
 
 
 class _Problem(NamedTuple):
@@ -366,8 +368,8 @@ class VHEM(BaseEstimator):
         Gaussians of each state; that of the base by default.
     virtual_samples : float, optional
         The paper's N: base component i stands for ``N * base.weights[i]`` virtual sequences. It
-        sets how hard the assignments are and nothing else. Default 10,000 per base component
-        (the extended paper's choice for motion), which makes them practically hard.
+        sets how hard the assignments are and nothing else. Default 10,000 per base component of
+        positive weight (the extended paper's choice for motion), which makes them practically hard.
     virtual_length : int, default 10
         Length of the virtual sequences, tau.
     init : {"base", "split"} or H3M, default "base"
@@ -412,6 +414,9 @@ class VHEM(BaseEstimator):
         Whether ``tol`` was reached.
     restart_objectives_ : array, shape (number of starts,)
         Final objective of every start.
+    timings_ : dict of str to float
+        Seconds, summed over the starts: ``"init"`` (laying out the base, making the starts) and
+        ``"em"``.
 
     Notes
     -----
@@ -451,6 +456,7 @@ class VHEM(BaseEstimator):
     n_iter_: int
     converged_: bool
     restart_objectives_: Floats
+    timings_: dict[str, float]
 
     def __init__(
         self,
@@ -483,13 +489,20 @@ class VHEM(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, base: H3M | Sequence[HMM]) -> Self:
+    def fit(
+        self, base: H3M | Sequence[HMM], monitor: Callable[[H3M], object] | None = None
+    ) -> Self:
         """Reduce a mixture.
 
         Parameters
         ----------
         base : H3M or sequence of HMM
             The base mixture; a sequence counts with equal weights.
+        monitor : callable, optional
+            Called with the model after 0, 1, ... M-steps of every start, once its objective is
+            known; models never change, so it may keep them. What it returns is ignored, and its
+            time counts in ``timings_``. With several starts and ``n_jobs`` the calls of different
+            starts alternate.
 
         Returns
         -------
@@ -502,6 +515,7 @@ class VHEM(BaseEstimator):
             If a parameter is malformed or there are fewer base components of positive weight than
             ``n_components``.
         """
+        begun = time.perf_counter()
         base = _as_h3m("base", base)
         self._check_parameters(base)
         states = base.n_states if self.n_states is None else self.n_states
@@ -510,12 +524,17 @@ class VHEM(BaseEstimator):
         rng = generator(self.random_state)
 
         def run(child: np.random.Generator) -> _Run:
+            at = time.perf_counter()
             model = self._start(problem, states, mixtures, child)
-            return self._ascend(problem, model, self.max_iter, self.tol, inner_jobs)
+            started = time.perf_counter()
+            ascended = self._ascend(problem, model, self.max_iter, self.tol, inner_jobs, monitor)
+            seconds = {"init": started - at, "em": time.perf_counter() - started}
+            return ascended._replace(timings=seconds)
 
         n_starts = 1 if isinstance(self.init, H3M) else self.n_init
         # Threads go to the starts if there are several, otherwise to the chunks of the only one.
         outer_jobs, inner_jobs = (self.n_jobs, None) if n_starts > 1 else (None, self.n_jobs)
+        ready = time.perf_counter()
         with single_threaded():
             runs = list(ordered_map(run, rng.spawn(n_starts), outer_jobs))
         objectives = np.array([run.history[-1] for run in runs])
@@ -530,6 +549,10 @@ class VHEM(BaseEstimator):
         self.n_iter_ = len(best.history) - 1
         self.converged_ = best.converged
         self.restart_objectives_ = objectives
+        self.timings_ = {
+            "init": ready - begun + sum(run.timings["init"] for run in runs),
+            "em": sum(run.timings["em"] for run in runs),
+        }
         return self
 
     def _check_parameters(self, base: H3M) -> None:
@@ -565,7 +588,9 @@ class VHEM(BaseEstimator):
     def _problem(self, base: H3M, n_reduced_gaussians: int) -> _Problem:
         kind = self.init.covariance_type if isinstance(self.init, H3M) else base.covariance_type
         centre = _centre(base)
-        samples = 1e4 * len(base) if self.virtual_samples is None else self.virtual_samples
+        samples = self.virtual_samples
+        if samples is None:
+            samples = 1e4 * int((base.weights > 0).sum())
         return _Problem(
             base,
             _lay_out(base, centre, kind == "full", n_reduced_gaussians),
@@ -597,11 +622,14 @@ class VHEM(BaseEstimator):
         max_iter: int,
         tol: float | None,
         n_jobs: int | None,
+        monitor: Callable[[H3M], object] | None = None,
     ) -> _Run:
         """EM from a start."""
         model = regularised(model, problem.floor, problem.reg_covar)
         expectation = _expect(problem, model, n_jobs)
         history = [expectation.objective]
+        if monitor is not None:
+            monitor(model)
         converged = False
         replaced: set[int] = set()
         floor = np.maximum(problem.floor, problem.inherited)
@@ -620,7 +648,9 @@ class VHEM(BaseEstimator):
             change = abs(expectation.objective - history[-1])
             history.append(expectation.objective)
             converged = tol is not None and empty is None and change < tol * abs(history[-2])
-        return _Run(model, expectation, history, converged)
+            if monitor is not None:
+                monitor(model)
+        return _Run(model, expectation, history, converged, {})
 
 
 def _first_empty(model: H3M, problem: _Problem, replaced: set[int]) -> int | None:

@@ -230,3 +230,19 @@ def test_costs_are_compared_trial_by_trial_and_give_no_verdict_on_synthetic_data
     assert row["verdict"] == "reproduced"
     synthetic = evaluate_claims([claim(rule, kind="cost")], scores(rows, "synthetic"))
     assert synthetic.iloc[0]["verdict"] == "synthetic data only"
+
+
+def test_methods_that_failed_on_every_trial_are_left_out_of_comparisons():
+    rule = {"name": "level_difference", "metric": "m", "levels": [2]}
+    rows = levels("m", a=(0.9, 0.7), b=(0.8, 0.5))
+    rows += [{"method": "c", "metric": "failed", "item": "2", "repeat": 0, "value": 1.0}]
+    # b failed once, which leaves its other trials.
+    rows += [{"method": "b", "metric": "failed", "item": "2", "repeat": 9, "value": 1.0}]
+    both = claim({**rule, "pairs": [["a", "b"], ["a", "c"]]})
+    alone = claim({**rule, "pairs": [["a", "c"]]}, id="d")
+    first, second = evaluate_claims([both, alone], scores(rows)).to_dict("records")
+    assert first["verdict"] == "reproduced"
+    assert first["reason"].endswith("; c failed on every trial")
+    assert second["verdict"] == "not decided"
+    assert second["reason"] == "c failed on every trial"
+    assert np.isnan(second["value"])

@@ -137,7 +137,7 @@ def test_features_of_recordings(synthetic):
 
 @pytest.mark.usefixtures("unlisted")
 def test_archive_without_checksums_is_taken_as_unlisted(archives, tmp_path):
-    raw, prepared = prepared_from(archives(), tmp_path)
+    raw, prepared = prepared_from(archives(), tmp_path, allow_subset=True)
     assert set(prepared.manifest["check"]) == {"unlisted"}
     assert set(prepared.manifest["origin"]) == {"real"}
     assert prepared.ignored == ("all_asfamc/subjects/99/99_01.amc",)
@@ -146,15 +146,31 @@ def test_archive_without_checksums_is_taken_as_unlisted(archives, tmp_path):
 
 @pytest.mark.usefixtures("unlisted")
 def test_missing_real_sequences_are_an_error_unless_a_subset_is_allowed(archives, tmp_path):
-    raw, prepared = prepared_from(archives(s16_15=None), tmp_path)
+    packed = archives(s16_15=None)
+    with pytest.raises(DataSetError, match=r"20 of 61 motion files .*\n.*missing files \(41\)"):
+        prepared_from(packed, tmp_path)
+    raw, prepared = prepared_from(packed, tmp_path, allow_subset=True)
+    assert len(prepared.missing) == 61 - 20
+    assert "all_asfamc/subjects/16/16_15.amc" in prepared.missing
+    assert set(prepared.table["check"]) == {"unlisted"}
     with pytest.raises(DataSetError, match=r"15 of 56 sequences .*missing: 16_15, 16_21"):
         load_recordings(prepared.manifest, raw)
     assert "16_15" in load_recordings(prepared.manifest, raw, allow_subset=True).missing
 
 
 @pytest.mark.usefixtures("unlisted")
+def test_an_archive_that_is_gone_leaves_nothing_missing_that_was_taken(archives, tmp_path):
+    packed = archives()
+    _, before = prepared_from(packed, tmp_path, allow_subset=True)
+    (packed / NAME / "allasfamc.zip").unlink()
+    _, after = prepared_from(packed, tmp_path, allow_subset=True)
+    assert after.manifest.equals(before.manifest)
+    assert after.missing == before.missing
+
+
+@pytest.mark.usefixtures("unlisted")
 def test_sequences_without_their_skeleton_are_missing(archives, tmp_path):
-    raw, prepared = prepared_from(archives(s14=None), tmp_path)
+    raw, prepared = prepared_from(archives(s14=None), tmp_path, allow_subset=True)
     loaded = load_recordings(prepared.manifest, raw, allow_subset=True)
     assert "sit" not in loaded.labels
     assert "14_27" in loaded.missing
@@ -164,7 +180,7 @@ def test_sequences_without_their_skeleton_are_missing(archives, tmp_path):
 def test_equal_files_are_flagged(archives, tmp_path, synthetic):
     raw, _ = synthetic
     twin = (raw / "all_asfamc/subjects/14/14_27.amc").read_bytes()
-    raw, prepared = prepared_from(archives(s14_28=twin), tmp_path)
+    raw, prepared = prepared_from(archives(s14_28=twin), tmp_path, allow_subset=True)
     loaded = load_recordings(prepared.manifest, raw, allow_subset=True)
     assert loaded.duplicates == (("14_27", "14_28"),)
 
@@ -181,8 +197,8 @@ def test_equal_files_are_flagged(archives, tmp_path, synthetic):
 def test_damaged_file_stops_or_is_skipped(archives, tmp_path, change, fault):
     packed = archives(**change)
     with pytest.raises(DataSetError, match=fault):
-        prepared_from(packed, tmp_path)
-    _, prepared = prepared_from(packed, tmp_path, on_bad_file="skip")
+        prepared_from(packed, tmp_path, allow_subset=True)
+    _, prepared = prepared_from(packed, tmp_path, allow_subset=True, on_bad_file="skip")
     (file,) = prepared.skipped
     assert Path(file).stem == next(iter(change))[1:]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from replication.protocols import motion
 from replication.protocols.motion import (
     METHODS,
     HierarchySettings,
@@ -16,17 +17,19 @@ from replication.protocols.motion import (
     cluster_motions,
     fit_hmms,
 )
+from replication.protocols.motion_convergence import measure_convergence
 from replication.protocols.motion_scores import (
     join_blocks,
+    list_failures,
     median_trial,
     resample_hierarchies,
     score_hierarchies,
 )
-from vhem import H3M
+from vhem import H3M, VHEM
 
 HMMS = HMMSettings(n_states=2, n_mix=1, n_init=1, covariance_floor=1e-3)
 HIERARCHY = HierarchySettings(
-    levels=(4, 3, 2), n_init=1, max_iter=5, length=4, power=0.5, dtm_states=2
+    levels=(4, 3, 2), n_init=1, max_iter=5, length=4, power=0.5, dtm_states=2, time_limit_s=600
 )
 SEED = {"seed": 3, "experiment": "test"}
 
@@ -61,8 +64,23 @@ def found(labels, log_likelihoods=None):
         "labels": labels,
         "log_likelihoods": zeros if log_likelihoods is None else np.array(log_likelihoods),
         "iterations": np.full((n_trials, n_levels), np.nan),
+        "graph_parts": np.full((n_trials, n_levels), np.nan),
+        "failures": np.full(n_trials, ""),
+        "logs": np.full(n_trials, ""),
         "converged": np.ones((n_trials, n_levels), dtype=bool),
     }
+
+
+def failed(runs, trials):
+    """The same with failures on some trials."""
+    runs = {key: array.copy() for key, array in runs.items()}
+    runs["labels"][trials] = -1
+    runs["log_likelihoods"] = runs["log_likelihoods"].astype(float)
+    runs["log_likelihoods"][trials] = np.nan
+    for key, text in (("failures", "ValueError: bad"), ("logs", "a.log")):
+        runs[key] = runs[key].astype(object)
+        runs[key][trials] = text
+    return runs
 
 
 def value(rows, metric, item, method="m", repeat=0):
@@ -161,7 +179,7 @@ def test_log_likelihood_of_the_centre_of_the_own_cluster():
     for k, sequence in enumerate(sequences):
         np.testing.assert_allclose(models[0].means[k, 0, 0], sequence.mean(axis=0))
     settings = HierarchySettings(
-        levels=(1,), n_init=1, max_iter=5, length=3, power=0.5, dtm_states=1
+        levels=(1,), n_init=1, max_iter=5, length=3, power=0.5, dtm_states=1, time_limit_s=600
     )
     runs, _ = cluster_motions("vhem", sequences, models, one, settings, **SEED)
     # One Gaussian for all: mean of the means, mean of the variances plus variance of the means.
@@ -182,6 +200,182 @@ def test_every_method_builds_nested_levels(method, sequences, models):
             assert len({*zip(below, above, strict=True)}) == len({*below}), "clusters stay whole"
     assert [row["repeat"] for row in timings] == [0, 1, 2]
     assert all(row["metric"] == "seconds" and row["value"] > 0 for row in timings)
+
+
+def test_parts_of_the_graph_are_reported_where_there_is_one(sequences, models):
+    with pytest.warns(UserWarning, match="falls into 4 parts"):
+        runs, _ = hierarchy("ppk_sc", [100 * each for each in sequences], scaled(models))
+    np.testing.assert_array_equal(runs["graph_parts"], np.full((3, 3), 4))
+    rows = score_hierarchies(np.repeat(list("abcd"), 2), np.repeat(["1", "2"], 4), {"m": runs})
+    assert value(rows, "graph_parts", 2) == 4
+    others, _ = hierarchy("vhem", sequences, models)
+    assert np.isnan(others["graph_parts"]).all()
+    rows = score_hierarchies(np.repeat(list("abcd"), 2), np.repeat(["1", "2"], 4), {"m": others})
+    assert not [row for row in rows if row["metric"] == "graph_parts"]
+
+
+def scaled(models):
+    """HMMs of the sequences times 100 with deviations as they were: only equal kinds overlap."""
+    return {
+        trial: H3M(
+            each.weights,
+            each.startprob,
+            each.transmat,
+            each.mixture_weights,
+            100 * each.means,
+            each.covars,
+        )
+        for trial, each in models.items()
+    }
+
+
+# --- methods that fail ----------------------------------------------------------------------------
+
+
+class Failing(VHEM):
+    """Fails on the trial whose HMMs it is told, in the way that it is told."""
+
+    how = None
+    where = None
+
+    def fit(self, base, monitor=None):
+        if base is self.where:
+            type(self).how()
+        return super().fit(base, monitor)
+
+
+LIKE_VHEM = {"virtual_length": HIERARCHY.length, "max_iter": HIERARCHY.max_iter}
+
+
+def run_on_and_on():
+    while True:
+        sum(range(1000))
+
+
+@pytest.fixture
+def failing(monkeypatch, models):
+    def fail(how, where=1):
+        monkeypatch.setattr(Failing, "how", staticmethod(how))
+        monkeypatch.setattr(Failing, "where", models[where])
+        monkeypatch.setitem(motion.METHODS, "failing", lambda *settings: Failing(**LIKE_VHEM))
+
+    return fail
+
+
+def raising(error):
+    def how():
+        raise error
+
+    return how
+
+
+@pytest.mark.parametrize(
+    ("how", "limit", "reason"),
+    [
+        (raising(np.linalg.LinAlgError("not positive definite")), 600, "LinAlgError: not positive"),
+        (raising(FloatingPointError("overflow")), 600, "FloatingPointError: overflow"),
+        (raising(ValueError("means[0] is nan")), 600, r"ValueError: means\[0\] is nan"),
+        (run_on_and_on, 0.5, "TimeoutError: more than 0.5 processor seconds"),
+    ],
+)
+def test_a_failure_is_kept_and_the_other_trials_go_on(
+    failing, sequences, models, capfd, how, limit, reason
+):
+    alone, _ = hierarchy("vhem", sequences, models)
+    failing(how)
+    settings = HierarchySettings(**{**HIERARCHY.__dict__, "time_limit_s": limit})
+    runs, timings = cluster_motions(
+        "failing", sequences, models, HMMS, settings, log="job.log", **SEED
+    )
+    assert re.match(reason, runs["failures"][1])
+    assert runs["logs"].tolist() == ["", "job.log", ""]
+    assert "failing failed on trial 1:\nTraceback" in capfd.readouterr().err
+    assert [row["repeat"] for row in timings] == [0, 2]
+    for key in ("labels", "log_likelihoods", "iterations"):
+        np.testing.assert_array_equal(runs[key][[0, 2]], alone[key][[0, 2]], err_msg=key)
+    assert (runs["labels"][1] == -1).all()
+    assert np.isnan(runs["log_likelihoods"][1]).all()
+
+
+def test_a_failure_in_the_first_trial_does_not_end_the_warm_up(failing, sequences, models):
+    failing(raising(ArithmeticError("none")), where=0)
+    runs, _ = hierarchy("failing", sequences, models)
+    assert [bool(reason) for reason in runs["failures"]] == [True, False, False]
+
+
+def test_a_mistake_in_the_program_is_no_failure(failing, sequences, models):
+    failing(raising(TypeError("unexpected keyword")))
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        hierarchy("failing", sequences, models)
+
+
+def test_failed_trials_have_no_scores_and_are_counted():
+    runs = failed(found([[CLUSTERS] * 3] * 3), [1])
+    rows = score_hierarchies(CLASSES, SUBJECTS, {"m": runs})
+    assert {r["metric"] for r in rows if r.get("repeat") == 1} == {"failed"}
+    assert [value(rows, "failed", level, repeat=1) for level in (2, 3, 4)] == [1, 1, 1]
+    assert not [r for r in rows if r.get("repeat") == 0 and r["metric"] == "failed"]
+    listed = list_failures({"m": runs, "fine": found([[CLUSTERS] * 3])})
+    assert listed.to_dict("records") == [
+        {"method": "m", "repeat": 1, "reason": "ValueError: bad", "log": "a.log"}
+    ]
+    assert median_trial(CLASSES, failed(found([[CLUSTERS] * 3] * 3), [0])) == 1
+    with pytest.raises(ValueError, match="failed on every trial: ValueError: bad"):
+        median_trial(CLASSES, failed(runs, [0, 1, 2]))
+
+
+def test_resampling_leaves_failed_trials_out():
+    rng = np.random.default_rng(7)
+    labels, each = rng.integers(3, size=(4, 3, 6)), rng.normal(size=(4, 3, 6))
+    part = found(labels, each)
+    whole = failed(part, [1, 3])
+    gone = failed(part, [0, 1, 2, 3])
+    runs = {"part": whole, "gone": gone, "all": part}
+    rows = resample_hierarchies(CLASSES, SUBJECTS, runs, draws=20, **SEED)
+    assert not [r for r in rows if r["method"] == "gone"]
+    for draw, state in {r["repeat"]: r["seed"] for r in rows}.items():
+        drawn = np.random.default_rng(state)
+        trials, items = drawn.integers(4, size=4), drawn.integers(6, size=6)
+        worked = [t for t in trials if t in (0, 2)]
+        metric = "resampled_log_likelihood"
+        if not worked:
+            assert not [r for r in rows if r["method"] == "part" and r["repeat"] == draw]
+            continue
+        expected = np.mean([each[t, 1][items].sum() for t in worked])
+        assert value(rows, metric, 3, "part", draw) == pytest.approx(expected)
+        everything = np.mean([each[t, 1][items].sum() for t in trials])
+        assert value(rows, metric, 3, "all", draw) == pytest.approx(everything)
+
+
+# --- convergence ----------------------------------------------------------------------------------
+
+
+def test_both_algorithms_are_followed_from_one_start(sequences, models):
+    scores, timings = measure_convergence(sequences, HMMS, HIERARCHY, trial=1, **SEED)
+    curves = {}
+    for method in ("vhem", "em_h3m"):
+        rows = [row for row in scores if row["method"] == method]
+        assert [row["item"] for row in rows] == list(range(len(rows)))
+        curves[method] = np.array([row["value"] for row in rows])
+        seconds = [
+            row["value"]
+            for row in timings
+            if row["method"] == method and row["metric"] == "seconds_by_iteration"
+        ]
+        assert len(seconds) == len(rows)
+        assert seconds[0] > 0
+        assert (np.diff(seconds) > 0).all()
+    assert curves["vhem"][0] == curves["em_h3m"][0]
+    # It is what EM maximises.
+    assert (np.diff(curves["em_h3m"]) > -1e-9 * abs(curves["em_h3m"][-1])).all()
+    rng = np.random.default_rng(scores[0]["seed"])
+    start = H3M.from_hmms([models[1][int(i)] for i in rng.choice(8, 4, replace=False)])
+    assert curves["vhem"][0] == pytest.approx(start.score_samples(sequences).sum(), rel=1e-12)
+    vhem = VHEM(4, virtual_length=4, max_iter=5, init=start).fit(models[1])
+    assert curves["vhem"][-1] == pytest.approx(vhem.model_.score_samples(sequences).sum())
+    (first,) = [row for row in timings if row["metric"] == "first_level_seconds"]
+    assert first["method"] == "vhem"
+    assert first["value"] > 0
 
 
 def test_the_workflow_runs_every_method(repository):

@@ -106,3 +106,18 @@ def test_difference_of_methods_and_edges(tmp_path, scores):
 def test_what_does_not_exist_is_named(tmp_path, scores, entry):
     with pytest.raises(ValueError, match="'Levels': not found"):
         deviations(tmp_path, scores, **entry)
+
+
+def test_parts_of_a_graph_are_an_effect(tmp_path, scores):
+    parts = metric_table(
+        [
+            {"method": "ppk_sc", "item": level, "metric": "graph_parts", "value": value}
+            for level, values in ((2, (15, 17, 19)), (3, (2, 2, 2)))
+            for value in values
+        ],
+        experiment="textures",
+        dataset="uiuc_texture",
+        origin="real",
+    )
+    table = deviations(tmp_path, pd.concat([scores, parts]), effect={"parts": ["ppk_sc"]})
+    assert table.loc[0, "effect"] == "graph of ppk_sc: 15 to 19 parts, median 17"

@@ -1,6 +1,7 @@
 """EM for mixtures of HMMs: other people's numbers, properties of the objective, bad data."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -413,3 +414,32 @@ def test_estimator_conventions():
     with pytest.raises(NotFittedError):
         em.predict([np.zeros((2, 2))])
     assert em.set_params(n_components=1, n_states=1).fit([np.eye(2)]) is em
+
+
+# --- what can be watched ------------------------------------------------------------------------
+
+
+def test_monitor_sees_the_model_after_every_step():
+    rng = np.random.default_rng(50)
+    start = random_h3m(rng, 2, 2, 1, 2)
+    sequences, _ = sampled(rng, start, 12)
+    seen = []
+    em = EMH3M(2, 2, 1, tol=None, max_iter=4).fit(sequences, init=start, monitor=seen.append)
+    assert len(seen) == len(em.history_) == 5
+    assert_same_model(seen[0], start)
+    assert seen[-1] is em.model_
+    for model, objective in zip(seen, em.history_, strict=True):
+        # One sequence a group: the objective is the log-likelihood under the mixture.
+        assert model.score_samples(sequences).sum() == pytest.approx(objective, rel=1e-9)
+
+
+def test_timings_are_summed_over_starts():
+    rng = np.random.default_rng(51)
+    sequences, _ = sampled(rng, random_h3m(rng, 2, 2, 1, 2), 12)
+    seen = []
+    em = EMH3M(2, 2, 1, n_init=2, tol=None, max_iter=2, random_state=0)
+    em.fit(sequences, monitor=lambda model: (time.sleep(0.01), seen.append(model)))
+    assert len(seen) == 2 * 3
+    assert set(em.timings_) == {"init", "em"}
+    assert em.timings_["em"] >= 0.01 * len(seen)
+    assert em.timings_["init"] > 0

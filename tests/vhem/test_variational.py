@@ -3,6 +3,8 @@
 The letters in the section titles are those of the list of golden tests in ``docs/vhem.md``.
 """
 
+import time
+
 import numpy as np
 import pytest
 import vhem_oracle as oracle
@@ -861,6 +863,43 @@ def test_default_virtual_samples_are_ten_thousand_each():
     default = VHEM(2, **settings).fit(base)
     given_samples = VHEM(2, virtual_samples=5e4, **settings).fit(base)
     np.testing.assert_array_equal(default.history_, given_samples.history_)
+
+
+def test_weightless_models_do_not_raise_the_default_of_virtual_samples():
+    rng = np.random.default_rng(44)
+    base = random_h3m(rng, 5, 2, 1, 2)
+    idle = H3M.from_hmms([*base, *random_h3m(rng, 3, 2, 1, 2)], [*base.weights, 0, 0, 0])
+    start = base_subset(base, [0, 3])
+    few, many = (VHEM(2, init=start, max_iter=2).fit(each) for each in (base, idle))
+    np.testing.assert_allclose(many.history_, few.history_, rtol=1e-12)
+
+
+def test_monitor_sees_the_model_after_every_step():
+    rng = np.random.default_rng(45)
+    base = random_h3m(rng, 5, 2, 1, 2)
+    start = base_subset(base, [0, 3])
+    seen = []
+    vhem = VHEM(2, init=start, tol=None, max_iter=4).fit(base, monitor=seen.append)
+    assert len(seen) == len(vhem.history_) == 5
+    assert_same_model(seen[0], start)
+    assert seen[-1] is vhem.model_
+    for steps, model in enumerate(seen):
+        again = VHEM(2, init=model, tol=None, max_iter=0).fit(base)
+        assert again.lower_bound_ == pytest.approx(vhem.history_[steps], rel=1e-12)
+    seen.clear()
+    several = VHEM(2, n_init=3, tol=None, max_iter=2, random_state=0)
+    several.fit(base, monitor=seen.append)
+    assert len(seen) == 3 * 3
+
+
+def test_timings_are_summed_over_starts():
+    base = random_h3m(np.random.default_rng(46), 5, 2, 1, 2)
+    seen = []
+    vhem = VHEM(2, n_init=2, tol=None, max_iter=2, random_state=0)
+    vhem.fit(base, monitor=lambda model: (time.sleep(0.01), seen.append(model)))
+    assert set(vhem.timings_) == {"init", "em"}
+    assert vhem.timings_["em"] >= 0.01 * len(seen)
+    assert vhem.timings_["init"] > 0
 
 
 # --- bad arguments ------------------------------------------------------------------------------

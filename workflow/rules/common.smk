@@ -19,10 +19,10 @@ FORMATS = ["svg", "pdf", "png"]
 DATASET_OF = {"textures": "uiuc_texture", "motion": "cmu_mocap"}
 METRICS = {
     "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
-    "motion": ["hierarchy"],
+    "motion": ["hierarchy", "convergence"],
 }
 # Protocols whose seconds count as results.
-TIMINGS = {"textures": [], "motion": ["hierarchy"]}
+TIMINGS = {"textures": [], "motion": ["hierarchy", "convergence"]}
 FIGURES = {
     "textures": [
         "cvpr2016_fig1",
@@ -33,12 +33,15 @@ FIGURES = {
         "extra_kmeans",
         "extra_variance",
     ],
-    "motion": ["nips2012_fig1", "extra_motion_clusters"],
+    "motion": ["nips2012_fig1", "extra_motion_clusters", "extra_motion_convergence"],
 }
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
     "motion": ["nips2012_table2"],
 }
+if config["datasets"]["cmu_mocap"]["format"] == "c3d":
+    # Markers have no skeleton to draw.
+    FIGURES["motion"].remove("extra_motion_clusters")
 # Keys of replication.protocols.motion.METHODS, which is slow to import.
 MOTION_METHODS = [
     "vhem",
@@ -85,7 +88,11 @@ def dataset_sources(wildcards):
     own = (wildcards.dataset, f"embedded.{wildcards.dataset}")
     # The motions' files are read, and synthetic ones made, by modules with names of their own.
     more = {
-        "cmu_mocap": ["replication.datasets.asf_amc", "replication.features.skeleton"]
+        "cmu_mocap": [
+            "replication.datasets.asf_amc",
+            "replication.datasets.c3d",
+            "replication.features.skeleton",
+        ]
     }
     return package_sources(
         *(f"replication.datasets.{module}" for module in (*shared, *own)),
@@ -177,12 +184,21 @@ def motion_blocks(variant, only=None, pattern="runs/motion/{variant}/{block}.npz
     """Blocks of trials of all (or only some) methods of a variant of the motion experiment."""
     trials = settings("motion", "trials" if variant == "main" else "sensitivity")
     methods = MOTION_METHODS if variant == "main" else trials["methods"]
-    block = settings("motion", "trials")["block"]
+    sizes = settings("motion", "trials")
+    sizes = {
+        method: sizes["slow_block" if method in sizes["slow_methods"] else "block"]
+        for method in MOTION_METHODS
+    }
     return [
         results(pattern.format(variant=variant, block=f"{method}_{first}-{last}"))
         for method in only or methods
-        for first, last in repeat_blocks(trials["repeats"], block)
+        for first, last in repeat_blocks(trials["repeats"], sizes[method])
     ]
+
+
+def motion_trials():
+    """Numbers of the trials with the main settings."""
+    return range(settings("motion", "trials")["repeats"])
 
 
 def motion_variants():

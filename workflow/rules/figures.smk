@@ -173,6 +173,30 @@ rule plot_nips2012_fig1:
         "../scripts/plot_nips2012_fig1.py"
 
 
+# Its horizontal axis is time: the picture differs from run to run.
+rule plot_extra_motion_convergence:
+    input:
+        metrics=results("metrics/motion_convergence.csv"),
+        timings=results("timings/motion_convergence.csv"),
+        summaries=[summary("motion")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_motion_convergence.png"),
+            caption="../report/extra_motion_convergence.rst",
+            category="Beyond the papers",
+            labels={"figure": "Log-likelihood against time"},
+        ),
+        results("figures/extra_motion_convergence.svg"),
+        results("figures/extra_motion_convergence.pdf"),
+    log:
+        results("logs/plot_extra_motion_convergence.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_motion_convergence.py"
+
+
 rule plot_extra_motion_clusters:
     input:
         exemplars=results("figdata/motion_exemplars.npz"),

@@ -47,6 +47,7 @@ rule score_motions:
         code=package_sources("replication.protocols.motion_scores"),
     output:
         metrics=results("runs/motion/{variant}.csv"),
+        failures=results("runs/motion_failures/{variant}.csv"),
     log:
         results("logs/score_motions/{variant}.log"),
     conda:
@@ -61,17 +62,64 @@ rule score_motions:
 rule collect_motions:
     input:
         metrics=expand(results("runs/motion/{variant}.csv"), variant=motion_variants()),
+        failures=expand(
+            results("runs/motion_failures/{variant}.csv"), variant=motion_variants()
+        ),
         timings=motion_blocks("main", pattern="timings/motion/{variant}/{block}.csv"),
         summary=summary("motion"),
     output:
         metrics=results("metrics/motion_hierarchy.csv"),
         timings=results("timings/motion_hierarchy.csv"),
+        failures=results("runs/motion_failures.csv"),
     log:
         results("logs/collect_motions.log"),
     conda:
         "../../envs/replication.yaml"
     script:
         "../scripts/collect_motions.py"
+
+
+rule measure_motion_convergence:
+    input:
+        sequences=results("features/motion/main/sequences.npz"),
+        code=package_sources(
+            "replication.protocols.motion",
+            "replication.protocols.motion_convergence",
+            "vhem",
+        ),
+    output:
+        metrics=results("runs/motion_convergence/{trial}.csv"),
+        timings=results("timings/motion_convergence/{trial}.csv"),
+    log:
+        results("logs/measure_motion_convergence/{trial}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        seed=config["seed"],
+        hmms=settings("motion", "hmms"),
+        hierarchy=settings("motion", "hierarchy"),
+    script:
+        "../scripts/measure_motion_convergence.py"
+
+
+rule collect_motion_convergence:
+    input:
+        metrics=expand(
+            results("runs/motion_convergence/{trial}.csv"), trial=motion_trials()
+        ),
+        timings=expand(
+            results("timings/motion_convergence/{trial}.csv"), trial=motion_trials()
+        ),
+        summary=summary("motion"),
+    output:
+        metrics=results("metrics/motion_convergence.csv"),
+        timings=results("timings/motion_convergence.csv"),
+    log:
+        results("logs/collect_motion_convergence.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/collect_motion_convergence.py"
 
 
 rule select_hierarchies:

@@ -30,6 +30,7 @@ rule tabulate_nips2012_table2:
     input:
         metrics=results("metrics/motion_hierarchy.csv"),
         timings=results("timings/motion_hierarchy.csv"),
+        failures=results("runs/motion_failures.csv"),
         paper="resources/paper/nips2012_table2.csv",
         code=package_sources("replication.tables"),
     output:

@@ -26,6 +26,7 @@ runs, timings = cluster_motions(
     HierarchySettings(**snakemake.params.hierarchy),
     seed=snakemake.params.seed,
     experiment="motion",
+    log=snakemake.log[0],
 )
 save_arrays(snakemake.output.runs, **runs)
 write_table(snakemake.output.timing, pd.DataFrame(timings))

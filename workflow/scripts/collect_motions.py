@@ -1,6 +1,6 @@
 from typing import TYPE_CHECKING
 
-from replication.io import log_to, read_metrics
+from replication.io import log_to, read_metrics, write_table
 from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
@@ -14,3 +14,4 @@ for kind in ("metrics", "timings"):
         experiment="motion",
         summary=snakemake.input.summary,
     )
+write_table(snakemake.output.failures, read_metrics(snakemake.input.failures))

@@ -1,7 +1,6 @@
 from typing import TYPE_CHECKING
 
 from replication.datasets import read_manifest
-from replication.datasets.cmu_mocap import load_recordings
 from replication.io import log_to, save_arrays
 from replication.protocols.motion import MotionSet
 
@@ -9,10 +8,11 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 log_to(snakemake.log[0])
-recordings = load_recordings(
+motions = MotionSet.from_files(
     read_manifest(snakemake.input.manifest),
     snakemake.params.raw,
     allow_subset=snakemake.params.allow_subset,
+    max_gap_s=snakemake.params.max_gap_s,
+    **snakemake.params.settings,
 )
-motions = MotionSet.from_recordings(recordings, **snakemake.params.settings)
 save_arrays(snakemake.output.sequences, **motions.to_arrays())

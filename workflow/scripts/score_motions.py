@@ -5,7 +5,12 @@ import numpy as np
 from replication.io import log_to, write_table
 from replication.protocols.metrics import metric_table
 from replication.protocols.motion import MotionSet
-from replication.protocols.motion_scores import join_blocks, resample_hierarchies, score_hierarchies
+from replication.protocols.motion_scores import (
+    join_blocks,
+    list_failures,
+    resample_hierarchies,
+    score_hierarchies,
+)
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -26,3 +31,4 @@ variant = "" if snakemake.wildcards.variant == "main" else snakemake.wildcards.v
 # What is the same in all rows is added where the variants come together.
 table = metric_table(rows, variant=variant).drop(columns=["experiment", "dataset", "origin"])
 write_table(snakemake.output.metrics, table)
+write_table(snakemake.output.failures, list_failures(found).assign(variant=variant))

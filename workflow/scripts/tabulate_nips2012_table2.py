@@ -13,5 +13,6 @@ table = tabulate_hierarchies(
     read_metrics([snakemake.input.metrics]),
     read_metrics([snakemake.input.timings]),
     pd.read_csv(snakemake.input.paper),
+    read_metrics([snakemake.input.failures]),
 )
 write_tables(snakemake.output, table)

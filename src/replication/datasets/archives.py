@@ -337,19 +337,36 @@ def from_archives(request: Request) -> Prepared:
     """Unpack what is not yet unpacked of a data set's archives and list its files."""
     dataset = request.dataset
     published = read_published(dataset.name)
-    listed = read_checksums(dataset.name)
-    present = {each.name: each for each in offers(dataset, published, request.archives)}
-    folder = RawFolder(request.raw, {"source": "archives"})
+    # The list of a data set with files of several kinds is that of one kind.
+    listed = {
+        file: sha256
+        for file, sha256 in read_checksums(dataset.name).items()
+        if dataset.identify(file) is not None
+    }
+    present = {
+        each.name: each
+        for each in offers(dataset, published, request.archives)
+        if each.members or not request.is_other_format
+    }
+    identity = {"source": "archives"}
+    if request.is_other_format:
+        identity["format"] = dataset.file_format
+    folder = RawFolder(request.raw, identity)
     shutil.rmtree(folder.path / _PARCEL, ignore_errors=True)  # of a run that was killed
     taken = {name: _Taken(**known) for name, known in folder.load().get("archives", {}).items()}
     used = standing(folder.path, listed)
+    for name, earlier in taken.items():
+        if name not in present:
+            used.update(standing(folder.path, earlier.files))
+    # A data set may know of files without a published checksum.
+    expected = {*listed, *dataset.unlisted_files()}
     remembered = (
         file for name, known in taken.items() if name not in present for file in known.skipped
     )
     offered = (offer.members for offer in present.values())
-    missing = sorted(set(listed) - set(used) - set().union(remembered, *offered))
-    if missing and (len(missing) == len(listed) or not request.allow_subset):
-        raise DataSetError(_missing_message(request, published, present, missing, listed))
+    missing = sorted(expected - set(used) - set().union(remembered, *offered))
+    if missing and (len(missing) == len(expected) or not request.allow_subset):
+        raise DataSetError(_missing_message(request, published, present, missing, expected))
 
     notes = {archive.file: archive for archive in published.archives}
     for name in [*notes, _SINGLE_FILES]:
@@ -365,8 +382,6 @@ def from_archives(request: Request) -> Prepared:
             taken[name] = now
             folder.save({"archives": {name: vars(each) for name, each in taken.items()}})
             used.update(now.files)
-        elif known is not None:
-            used.update(standing(folder.path, known.files))
     skipped = {
         file: (sha256, fault)
         for known in taken.values()
@@ -383,7 +398,9 @@ def from_archives(request: Request) -> Prepared:
         items=dataset.items,
         source="archives",
         origin="real",
-        table=build_table(dataset, "real", used=used, skipped=skipped, listed=listed),
+        table=build_table(
+            dataset, "real", used=used, skipped=skipped, listed=listed, expected=expected
+        ),
         archives={archive.file: "absent" for archive in published.archives}
         | {name: known.note for name, known in taken.items()},
         ignored=tuple(sorted({file for known in taken.values() for file in known.ignored})),
@@ -450,10 +467,10 @@ def _missing_message(
     published: Published,
     present: Collection[str],
     missing: list[str],
-    listed: Mapping[str, str],
+    expected: Collection[str],
 ) -> str:
-    at_hand, items = len(listed) - len(missing), request.dataset.items
-    lines = [f"{request.dataset.name}: {at_hand:,} of {len(listed):,} {items} are at hand"]
+    at_hand, items = len(expected) - len(missing), request.dataset.items
+    lines = [f"{request.dataset.name}: {at_hand:,} of {len(expected):,} {items} are at hand"]
     lines += [
         f"  missing archive {archive.file}, published at {' or '.join(archive.urls)}"
         for archive in published.archives

@@ -105,8 +105,9 @@ def read_c3d(
     if unit not in METRES:
         raise MotionFileError(path, None, f"unknown unit {unit!r}; known: {', '.join(METRES)}")
     positions = file.positions(columns) * METRES[unit]
+    longest = int(min(max_gap_s * file.frame_rate_hz + 1e-9, file.n_frames))
     for k, marker in enumerate(markers):
-        _close_gaps(path, marker, positions[:, k], int(max_gap_s * file.frame_rate_hz + 1e-9))
+        _close_gaps(path, marker, positions[:, k], longest)
     return MarkerRecording(tuple(markers), positions, file.frame_rate_hz)
 
 

@@ -49,6 +49,7 @@ class Request:
     sizes: Mapping[str, int]
     seed: int
     n_jobs: int | None
+    is_other_format: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ def build_table(
     used: Mapping[str, str],
     skipped: Mapping[str, tuple[str, str]] | None = None,
     listed: Iterable[str] = (),
+    expected: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Build the table of a manifest.
 
@@ -145,11 +147,13 @@ def build_table(
         From file to the sum and fault of a damaged one.
     listed : iterable of str
         All files of the published list; those neither used nor skipped are missing.
+    expected : iterable of str
+        Files that the data set knows of without a published checksum; likewise.
     """
     skipped = skipped or {}
     listed = set(listed)
     rows = []
-    for file in sorted({*used, *skipped, *listed}):
+    for file in sorted({*used, *skipped, *listed, *expected}):
         identified = dataset.identify(file)
         if identified is None:
             raise ValueError(f"{dataset.name}: {file} does not follow the published layout")

@@ -50,6 +50,7 @@ __all__ = [
     "resample",
     "rest_height",
     "rest_sides",
+    "standardised",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -354,7 +355,7 @@ def motion_features(
         else:
             rest = _quaternion_features(skeleton, moved)
         sequences.append(np.concatenate([root, rest], axis=1))
-    return _standardised(sequences) if scaling == "standard" else sequences
+    return standardised(sequences) if scaling == "standard" else sequences
 
 
 def feature_names(
@@ -391,7 +392,8 @@ def _quaternion_columns(skeleton: Skeleton) -> list[tuple[int, int]]:
     return columns
 
 
-def _standardised(sequences: list[Array]) -> list[Array]:
+def standardised(sequences: list[Array]) -> list[Array]:
+    """Give each column the mean 0 and the standard deviation 1 over all frames of all sequences."""
     frames = np.concatenate(sequences)
     mean, deviation = frames.mean(axis=0), frames.std(axis=0)
     deviation[deviation < _CONSTANT] = 1.0

@@ -72,6 +72,7 @@ METHODS = {
     "rbf_kmeans": Method("RBF k-means", _ORANGE, "--", "s", True),
     "vhem": Method("VHEM-H3M", _VERMILLION),
     "ppk_sc": Method("PPK-SC", _BLUE, "--", "s"),
+    "em_h3m": Method("EM-H3M", _BLUE, "--", "s"),
 }
 
 #: Titles of the panels of one experiment.

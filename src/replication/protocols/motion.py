@@ -9,20 +9,35 @@ two Gaussians, that virtual sequences have ten steps and that there are 10,000 f
 A *trial* learns the HMMs of level 1 from random starts of its own and hands the same ones to every
 method. What they find is scored in
 :mod:`replication.protocols.motion_scores`.
+
+A method may fail on a trial: numbers that degenerate, fewer clusters than a level asks for, or more
+seconds than it is allowed. That is a result too; the trial is marked, the others go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator
 
-from replication.datasets.cmu_mocap import Recordings
+from replication.datasets.cmu_mocap import (
+    MarkerRecordings,
+    Recordings,
+    load_markers,
+    load_recordings,
+)
+from replication.features.markers import marker_features
 from replication.features.skeleton import motion_features
 from replication.protocols.seeds import repetition_seed
 from vhem import (
@@ -77,6 +92,54 @@ class MotionSet:
             labels=np.array(recordings.labels),
             subjects=np.array(recordings.subjects),
         )
+
+    @classmethod
+    def from_markers(cls, recordings: MarkerRecordings, **features: Any) -> MotionSet:
+        """Compute the features, see :func:`replication.features.markers.marker_features`.
+
+        Markers have no skeletons: they are positions, and each body is its own. Settings that ask
+        for something else are a ValueError.
+        """
+        for name, only in (("representation", "positions"), ("common_skeleton", False)):
+            if (asked := features.pop(name, only)) != only:
+                raise ValueError(f"{name} must be {only!r} for markers, got {asked!r}")
+        return cls(
+            sequences=marker_features(recordings.recordings, **features),
+            ids=np.array([motion.id for motion in recordings.listed]),
+            labels=np.array([motion.label for motion in recordings.listed]),
+            subjects=np.array([motion.subject for motion in recordings.listed]),
+        )
+
+    @classmethod
+    def from_files(
+        cls,
+        manifest: pd.DataFrame,
+        raw: str | os.PathLike[str],
+        *,
+        allow_subset: bool,
+        max_gap_s: float,
+        **features: Any,
+    ) -> MotionSet:
+        """Read the files of a manifest, of whichever format, and compute the features.
+
+        Parameters
+        ----------
+        manifest : pandas.DataFrame
+            The used files, from :func:`replication.datasets.read_manifest`.
+        raw : path-like
+            Folder of the raw files.
+        allow_subset : bool
+            Go on if sequences of real data are missing.
+        max_gap_s : float
+            Longest time, in seconds, that a marker may be hidden.
+        **features
+            See :meth:`from_recordings` and :meth:`from_markers`.
+        """
+        if manifest["file"].str.endswith(".c3d").all():
+            markers = load_markers(manifest, raw, allow_subset=allow_subset, max_gap_s=max_gap_s)
+            return cls.from_markers(markers, **features)
+        recordings = load_recordings(manifest, raw, allow_subset=allow_subset)
+        return cls.from_recordings(recordings, **features)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return arrays that can be saved, see :meth:`from_arrays`."""
@@ -138,6 +201,8 @@ class HierarchySettings:
         Power of the probability product kernel, lambda.
     dtm_states : int
         Dimension of the state of a dynamic texture.
+    time_limit_s : float
+        Processor seconds after which a method has failed on a trial.
     """
 
     levels: Sequence[int]
@@ -146,6 +211,7 @@ class HierarchySettings:
     length: int
     power: float
     dtm_states: int
+    time_limit_s: float
 
 
 def _vhem(hierarchy: HierarchySettings) -> VHEM:
@@ -236,6 +302,7 @@ def cluster_motions(
     *,
     seed: int,
     experiment: str,
+    log: str = "",
 ) -> tuple[dict[str, npt.NDArray[Any]], list[dict[str, Any]]]:
     """Build the hierarchy of every trial by one method.
 
@@ -250,29 +317,43 @@ def cluster_motions(
     hierarchy : HierarchySettings
     seed : int
     experiment : str
+    log : str
+        Where the job's messages end up; kept beside a failure.
 
     Returns
     -------
     runs : dict of ndarray
         ``method`` (), ``trials`` and ``seeds`` (T,), ``labels`` (T, L, n), ``log_likelihoods``
-        (T, L, n) of each sequence under the centre of its cluster in nats, ``iterations`` and
-        ``converged`` (T, L).
+        (T, L, n) of each sequence under the centre of its cluster in nats, ``iterations``,
+        ``converged`` and ``graph_parts`` (T, L), ``failures`` (T,): why a method failed on a trial,
+        else empty, ``logs`` (T,): where more is said. A trial that failed has labels of -1 and
+        else NaN.
     timings : list of dict
         Rows with the metric ``seconds``: processor time of the whole hierarchy, without the first
         level and without compiling. Unlike time on the clock it does not depend on what else runs.
+        Trials that failed have none.
     """
     trials = list(models)
     states = [repetition_seed(seed, f"{experiment}/hierarchy", trial) for trial in trials]
-    _warm_up(method, sequences, models[trials[0]], hmms, hierarchy)
+    with contextlib.suppress(*_FAILURES), _time_limit(hierarchy.time_limit_s):
+        _warm_up(method, sequences, models[trials[0]], hmms, hierarchy)
     runs, timings = [], []
     for trial, state in zip(trials, states, strict=True):
-        base = _base(method, sequences, models[trial], hierarchy)
-        estimator = METHODS[method](hmms, hierarchy, len(sequences))
-        estimator.set_params(n_init=hierarchy.n_init, random_state=state)
-        begun = process_time()
-        found = cluster_hierarchy(base, hierarchy.levels, estimator)
-        seconds = process_time() - begun
-        runs.append(_describe(found, sequences))
+        try:
+            with _time_limit(hierarchy.time_limit_s):
+                base = _base(method, sequences, models[trial], hierarchy)
+                estimator = METHODS[method](hmms, hierarchy, len(sequences))
+                estimator.set_params(n_init=hierarchy.n_init, random_state=state)
+                begun = process_time()
+                found = cluster_hierarchy(base, hierarchy.levels, estimator)
+                seconds = process_time() - begun
+                runs.append(_describe(found, sequences))
+        except _FAILURES as error:
+            print(f"{method} failed on trial {trial}:", file=sys.stderr)
+            traceback.print_exc()
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            runs.append({**_failure(reason, len(hierarchy.levels), len(sequences)), "logs": log})
+            continue
         timings.append(
             {
                 "method": method,
@@ -285,6 +366,26 @@ def cluster_motions(
     columns = {key: np.array([run[key] for run in runs]) for key in runs[0]}
     shared = {"method": np.array(method), "trials": np.array(trials), "seeds": np.array(states)}
     return {**shared, **columns}, timings
+
+
+# What a method's own numbers can bring about. Any other exception is a mistake in the program.
+_FAILURES = (ArithmeticError, ValueError, np.linalg.LinAlgError, TimeoutError)
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise a TimeoutError once the process has computed for so long; in the main thread only."""
+
+    def stop(signum: int, frame: object) -> None:
+        raise TimeoutError(f"more than {seconds:g} processor seconds")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _base(
@@ -327,5 +428,19 @@ def _describe(found: ClusterHierarchy, sequences: Sequence[Array]) -> dict[str, 
         ),
         # Spectral clustering and k-means have no iterations of EM.
         "iterations": [getattr(fitted, "n_iter_", np.nan) for fitted in found.estimators],
-        "converged": [fitted.converged_ for fitted in found.estimators],
+        "converged": [float(fitted.converged_) for fitted in found.estimators],
+        # Parts that a graph of affinities falls into.
+        "graph_parts": [getattr(fitted, "n_parts_", np.nan) for fitted in found.estimators],
+        "failures": "",
+        "logs": "",
+    }
+
+
+def _failure(reason: str, n_levels: int, n_sequences: int) -> dict[str, Any]:
+    """Return what stands for a trial on which the method failed."""
+    return {
+        "labels": np.full((n_levels, n_sequences), -1, dtype=np.int16),
+        "log_likelihoods": np.full((n_levels, n_sequences), np.nan),
+        **dict.fromkeys(("iterations", "converged", "graph_parts"), [np.nan] * n_levels),
+        "failures": reason,
     }

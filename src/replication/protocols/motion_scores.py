@@ -12,6 +12,8 @@ On every level a sequence has the label of its cluster, composed on the way up. 
 Trials differ in random starts only. How far a score would move with other sequences is seen by
 drawing trials and sequences with replacement, labels fixed. A pair of draws of one sequence is left
 out: it is together in any clustering.
+
+Trials on which a method failed have no scores; they are counted and listed.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ __all__ = [
     "FIRST_LEVEL",
     "cluster_exemplars",
     "join_blocks",
+    "list_failures",
     "median_trial",
     "resample_hierarchies",
     "score_hierarchies",
@@ -101,7 +104,8 @@ def score_hierarchies(
     list of dict
         Rows for :func:`replication.protocols.metrics.metric_table`. With the level as ``item``:
         ``rand_index``, ``adjusted_rand_index``, ``log_likelihood``, ``iterations``,
-        ``converged``. With a class as ``item``: ``precision_at_level_2`` and so on; with a pair
+        ``converged``, ``graph_parts`` (of methods that have such a graph), or only ``failed``. With
+        a class as ``item``: ``precision_at_level_2`` and so on; with a pair
         of classes: ``together_at_level_2`` and so on.
     """
     rows: list[dict[str, Any]] = []
@@ -109,18 +113,45 @@ def score_hierarchies(
         for t, (trial, state) in enumerate(zip(runs["trials"], runs["seeds"], strict=True)):
             shared = {"method": method, "repeat": int(trial), "seed": int(state)}
             for at, clusters in enumerate(runs["labels"][t]):
+                here = {**shared, "item": at + FIRST_LEVEL}
+                if runs["failures"][t]:
+                    rows += _rows(here, {"failed": 1.0})
+                    continue
                 rows += _score_level(shared, at + FIRST_LEVEL, labels, clusters)
                 scores = {
                     "log_likelihood": float(runs["log_likelihoods"][t, at].sum()),
                     "converged": float(runs["converged"][t, at]),
                 }
-                if not np.isnan(runs["iterations"][t, at]):
-                    scores["iterations"] = float(runs["iterations"][t, at])
-                rows += _rows({**shared, "item": at + FIRST_LEVEL}, scores)
+                for metric in ("iterations", "graph_parts"):
+                    if not np.isnan(runs[metric][t, at]):
+                        scores[metric] = float(runs[metric][t, at])
+                rows += _rows(here, scores)
     n_levels = next(iter(found.values()))["labels"].shape[1]
     for level in range(FIRST_LEVEL, FIRST_LEVEL + n_levels):
         rows += _score_level({"method": "subject"}, level, labels, subjects)
     return rows
+
+
+def list_failures(found: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> pd.DataFrame:
+    """List the trials on which a method failed.
+
+    Parameters
+    ----------
+    found : mapping of str to mapping
+        What :func:`replication.protocols.motion.cluster_motions` found, by method.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``method``, ``repeat``, ``reason`` and ``log``, the file with the traceback.
+    """
+    rows = [
+        {"method": method, "repeat": int(trial), "reason": str(reason), "log": str(log)}
+        for method, runs in found.items()
+        for trial, reason, log in zip(runs["trials"], runs["failures"], runs["logs"], strict=True)
+        if reason
+    ]
+    return pd.DataFrame(rows, columns=["method", "repeat", "reason", "log"])
 
 
 def _rows(shared: Mapping[str, Any], scores: Mapping[str, float]) -> Iterator[dict[str, Any]]:
@@ -179,7 +210,8 @@ def resample_hierarchies(
     list of dict
         Rows with the metrics ``resampled_rand_index`` and ``resampled_log_likelihood``, the level
         as ``item`` and the draw as ``repeat``. A draw takes the same trials and sequences for all
-        methods, so that differences are paired.
+        methods, so that differences are paired; of these trials a method's scores come from those
+        on which it did not fail, and there are none if it failed on all.
     """
     n = len(labels)
     first = next(iter(found.values()))["labels"]
@@ -201,11 +233,16 @@ def resample_hierarchies(
         pairs = np.outer(counts, counts)
         np.fill_diagonal(pairs, 0)
         for method, agreement in agreements.items():
-            rand = np.einsum("t,ltij,ij->l", trials, agreement, pairs, optimize=True) / pairs.sum()
-            scores = {"resampled_rand_index": rand}
+            worked = found[method]["failures"] == "" if method in found else np.ones(n_trials, bool)
+            share = trials[worked].sum()
+            if share == 0:
+                continue
+            weights = trials[worked] / share
+            rand = np.einsum("t,ltij,ij->l", weights, agreement[:, worked], pairs, optimize=True)
+            scores = {"resampled_rand_index": rand / pairs.sum()}
             if method in found:
                 scores["resampled_log_likelihood"] = np.einsum(
-                    "t,tli,i->l", trials, found[method]["log_likelihoods"], counts
+                    "t,tli,i->l", weights, found[method]["log_likelihoods"][worked], counts
                 )
             shared = {"method": method, "repeat": draw, "seed": state}
             for at in range(n_levels):
@@ -228,10 +265,21 @@ def median_trial(labels: npt.NDArray[Any], runs: Mapping[str, npt.NDArray[Any]])
     -------
     int
         Position of the trial with the smallest sum over levels of absolute differences between
-        its Rand index and the median; the first one if several are equally near.
+        its Rand index and the median; the first one if several are equally near. Trials on which
+        the method failed take no part.
+
+    Raises
+    ------
+    ValueError
+        If it failed on all.
     """
-    rand = np.array([[rand_score(labels, level) for level in trial] for trial in runs["labels"]])
-    return int(np.abs(rand - np.median(rand, axis=0)).sum(axis=1).argmin())
+    worked = np.flatnonzero(runs["failures"] == "")
+    if not worked.size:
+        raise ValueError(f"the method failed on every trial: {runs['failures'][0]}")
+    rand = np.array(
+        [[rand_score(labels, level) for level in runs["labels"][trial]] for trial in worked]
+    )
+    return int(worked[np.abs(rand - np.median(rand, axis=0)).sum(axis=1).argmin()])
 
 
 def shown_hierarchies(
@@ -249,10 +297,12 @@ def shown_hierarchies(
     -------
     pandas.DataFrame
         A row a method, level and sequence: ``method``, ``trial``, ``level``, ``sequence``,
-        ``class`` and ``cluster``.
+        ``class`` and ``cluster``. A method that failed on every trial has no rows.
     """
     tables = []
     for method, runs in found.items():
+        if all(runs["failures"]):
+            continue
         at = median_trial(motions.labels, runs)
         for level, clusters in enumerate(runs["labels"][at], start=FIRST_LEVEL):
             columns = {

@@ -1,0 +1,16 @@
+from typing import TYPE_CHECKING
+
+from replication.io import log_to, read_metrics
+from replication.protocols.metrics import write_scores
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+for kind in ("metrics", "timings"):
+    write_scores(
+        snakemake.output[kind],
+        read_metrics(snakemake.input[kind]).to_dict("records"),
+        experiment="motion",
+        summary=snakemake.input.summary,
+    )

@@ -1,0 +1,25 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.io import log_to, write_table
+from replication.protocols.metrics import metric_table
+from replication.protocols.motion import HierarchySettings, HMMSettings, MotionSet
+from replication.protocols.motion_convergence import measure_convergence
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+found = measure_convergence(
+    MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences,
+    HMMSettings(**snakemake.params.hmms),
+    HierarchySettings(**snakemake.params.hierarchy),
+    trial=int(snakemake.wildcards.trial),
+    seed=snakemake.params.seed,
+    experiment="motion",
+)
+for kind, rows in zip(("metrics", "timings"), found, strict=True):
+    # What is the same in all rows is added where the trials come together.
+    table = metric_table(rows).drop(columns=["experiment", "dataset", "origin"])
+    write_table(snakemake.output[kind], table)
