@@ -3,6 +3,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from replication.config import ConfigError, check_config, repeat_blocks, share_sources
+from replication.sharing import FIGURES
 
 try:
     check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
@@ -23,18 +24,6 @@ METRICS = {
 }
 # Protocols whose seconds count as results.
 TIMINGS = {"textures": [], "motion": ["hierarchy"]}
-FIGURES = {
-    "textures": [
-        "cvpr2016_fig1",
-        "cvpr2016_fig3",
-        "cvpr2016_fig4",
-        "cvpr2016_fig5",
-        "extra_definiteness",
-        "extra_kmeans",
-        "extra_variance",
-    ],
-    "motion": ["nips2012_fig1", "extra_motion_clusters"],
-}
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
     "motion": ["nips2012_table2"],
