@@ -11,11 +11,13 @@ BIN := .venv/bin
 LAUNCH = $(BIN)/python -m replication.launch $(TARGET) --configfile '$(CONFIG)' --cores $(CORES) \
 	$(if $(ARCHIVES),--archives '$(ARCHIVES)') $(if $(ALLOW_SUBSET),--allow-subset $(ALLOW_SUBSET))
 
-.PHONY: help install reproduce plan test lint lock clean
+.PHONY: help install reproduce plan report report-public test lint lock clean
 
 help:
 	@echo 'make reproduce [CONFIG=config.yaml] [ARCHIVES=<folder>] [ALLOW_SUBSET=true] [TARGET=<target or file>] [CORES=<n>]'
 	@echo 'make plan      what a run with the same arguments would do'
+	@echo 'make report    one HTML file of all figures of a finished run; for your own eyes'
+	@echo 'make report-public   the same without pictures of data that may not be passed on'
 	@echo 'make test      the test suite'
 	@echo 'make lint      format, lint, import walls and types'
 	@echo 'make lock      renew requirements.lock from pyproject.toml (needs uv)'
@@ -26,6 +28,12 @@ reproduce: install
 
 plan: install
 	$(LAUNCH) --plan
+
+report: install
+	$(LAUNCH) --report full
+
+report-public: install
+	$(LAUNCH) --report public
 
 test: install
 	$(BIN)/python -W error -m pytest --numprocesses auto --dist loadfile

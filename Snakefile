@@ -9,6 +9,7 @@ configfile: "config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
+include: "workflow/rules/faces.smk"
 include: "workflow/rules/transport.smk"
 include: "workflow/rules/hmm.smk"
 include: "workflow/rules/evaluation.smk"
@@ -30,12 +31,28 @@ rule textures:
         metric_files("textures"),
 
 
+rule faces:
+    input:
+        figure_files("faces"),
+        table_files("faces"),
+        metric_files("faces"),
+
+
 rule motion:
     input:
         figure_files("motion"),
         table_files("motion"),
         metric_files("motion"),
         timing_files("motion"),
+
+
+# What may be passed on: the report of this target is the public one.
+rule shareable:
+    input:
+        figure_files(without=withheld()),
+        table_files(),
+        results("claims.csv"),
+        results("deviations.csv"),
 
 
 rule figures:

@@ -89,7 +89,8 @@ def _variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
     """Change of every kernel's accuracy against the main settings, on the same splits."""
     texts = []
     for variant in variants:
-        methods = dict.fromkeys(scores.loc[scores["variant"] == variant, "method"])
+        rows = scores[(scores["variant"] == variant) & (scores["metric"] == "accuracy")]
+        methods = dict.fromkeys(rows["method"])
         if not methods:
             raise LookupError(f"variant {variant!r}")
         changes = []
@@ -98,6 +99,11 @@ def _variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
             changes.append(f"{method} {100 * change:+.1f}")
         texts.append(f"{variant}: accuracy {', '.join(changes)} points")
     return texts
+
+
+def _more_variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
+    """Do the same for variants that only some runs have; those that this one lacks are skipped."""
+    return _variants(scores, [v for v in variants if (scores["variant"] == v).any()])
 
 
 def _methods(scores: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
@@ -186,6 +192,7 @@ def _parts(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
 _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
+    "more_variants": _more_variants,
     "parts": _parts,
     "rand": _rand,
     "schemes": _schemes,

@@ -28,7 +28,11 @@ from typing import IO, Any
 
 import yaml
 
-__all__ = ["main"]
+__all__ = ["main", "merged_configuration"]
+
+
+#: File of each kind of report, in the folder of the run.
+_REPORTS = {"full": "report.html", "public": "report-public.html"}
 
 
 class AnotherRunIsActive(RuntimeError):
@@ -39,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the workflow and return Snakemake's exit status, or 1 if another run is active."""
     options = _parser().parse_args(arguments)
     command = _snakemake_command(options)
+    if options.report:
+        report = Path("results") / str(merged_configuration(options.configfile).get("run"))
+        report = report / _REPORTS[options.report]
+        return subprocess.run([*command, "--report", str(report), "--quiet", "all"]).returncode
     if options.plan:
         print(_data_preflight(options), end="", flush=True)
         return subprocess.run([*command, "--dry-run", "--quiet", "reason", "host"]).returncode
@@ -52,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AnotherRunIsActive as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    results = Path("results") / str(_configuration(options.configfile).get("run"))
+    results = Path("results") / str(merged_configuration(options.configfile).get("run"))
     if status != 0:
         print(_data_faults(results, start), end="", file=sys.stderr)
     else:
@@ -68,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--archives", help="folder of the published archives")
     parser.add_argument("--allow-subset", choices=["true", "false"])
     parser.add_argument("--cores", default="all")
+    parser.add_argument(
+        "--report",
+        choices=list(_REPORTS),
+        help="only write the report of what is finished; public: without withheld pictures",
+    )
     parser.add_argument("--plan", action="store_true", help="only say what would be done")
     return parser
 
@@ -83,7 +96,7 @@ def _snakemake_command(options: argparse.Namespace) -> list[str]:
         sys.executable,
         "-m",
         "snakemake",
-        *options.targets,
+        *(["shareable"] if options.report == "public" else options.targets),
         "--cores",
         options.cores,
         "--configfile",
@@ -151,7 +164,7 @@ def _claims_summary(path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _configuration(configfile: Path) -> dict[str, Any]:
+def merged_configuration(configfile: Path) -> dict[str, Any]:
     """Merge the given configuration into the default one, as Snakemake does.
 
     What is wrong with a file is for Snakemake to say, which reads it too; it counts as empty here.
@@ -180,7 +193,7 @@ def _data_preflight(options: argparse.Namespace) -> str:
     from replication.datasets import DATASETS
     from replication.datasets.download import describe_missing
 
-    config = _configuration(options.configfile)
+    config = merged_configuration(options.configfile)
     archives = Path(options.archives or config.get("archives", "data/archives"))
     texts = []
     for name in DATASETS:

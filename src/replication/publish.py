@@ -1,11 +1,14 @@
 """Copy the shareable part of a run into the documentation: tables and curves, no photographs.
 
     python -m replication.publish results/paper docs/results/uiuc_texture --readme README.md
+    python -m replication.publish results/paper docs/results/animal_faces --experiment faces
 
 The folder gets the scores (gzipped, as many have a row a fold or an iteration), the value tables,
-claims, deviations, the record of the run and the figures that show no images of the data set. The
-claims also go between the marks ``<!-- begin: claims -->`` and ``<!-- end: claims -->`` of the
-README, so that no number there is typed by hand.
+claims, deviations, the record of the run and the figures that may be passed on, see
+:mod:`replication.sharing`. With ``--experiment`` it gets what belongs to that experiment only; a
+figure with panels of several experiments stays whole. The claims also go between the marks
+``<!-- begin: claims -->`` and ``<!-- end: claims -->`` of the README, or ``claims faces`` for one
+experiment, so that no number there is typed by hand.
 """
 
 from __future__ import annotations
@@ -19,15 +22,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from replication.io import atomic_path, read_json, write_json
+from replication.io import atomic_path, read_json, write_json, write_table
+from replication.sharing import experiments_of, withheld_figures
+from replication.tables import write_tables
 
 __all__ = ["claims_as_markdown", "main", "publish", "replace_section"]
 
-#: Figures that show images of the data set itself.
-WITH_IMAGES = ("cvpr2016_fig1", "cvpr2016_fig2")
+#: What a call replaces; anything else in the folder, such as blocks of repetitions, stays.
+_PARTS = ("run.json", "claims.csv", "deviations.csv", "tables", "metrics", "figures")
+_DATASETS = Path(__file__).resolve().parents[2] / "resources/datasets.csv"
 
 
-def publish(run: Path, destination: Path) -> None:
+def publish(
+    run: Path, destination: Path, experiment: str | None = None, datasets: Path = _DATASETS
+) -> None:
     """Copy a finished run's shareable results.
 
     Parameters
@@ -36,32 +44,57 @@ def publish(run: Path, destination: Path) -> None:
         ``results/<run>``.
     destination : pathlib.Path
         Folder of the documentation; what a former call put there is replaced.
+    experiment : str, optional
+        Copy the results of this experiment only.
+    datasets : pathlib.Path, optional
+        Table that says of which data sets images may be shown; ``resources/datasets.csv``.
 
     Raises
     ------
     FileNotFoundError
         If the run is not finished, i.e. ``run.json`` is missing.
+    ValueError
+        If the run has no results of the experiment, or a figure that
+        :mod:`replication.sharing` does not know.
     """
     record = read_json(run / "run.json")
-    if destination.exists():
-        shutil.rmtree(destination)
-    destination.mkdir(parents=True)
+    withheld = withheld_figures(record["data"], datasets)
+    figures = [
+        figure
+        for figure in sorted((run / "figures").glob("*.svg"))
+        if experiment in (None, *experiments_of(figure.stem)) and figure.stem not in withheld
+    ]
+    scores = sorted((run / "metrics").glob(f"{experiment or '*'}_*.csv"))
+    if experiment is not None and not scores:
+        raise ValueError(f"{run}: has no results of the experiment {experiment!r}")
+    for name in _PARTS:
+        old = destination / name
+        if old.is_dir():
+            shutil.rmtree(old)
+        else:
+            old.unlink(missing_ok=True)
     write_json(destination / "run.json", record)
     for name in ("claims.csv", "deviations.csv"):
-        shutil.copyfile(run / name, destination / name)
-    shutil.copytree(run / "tables", destination / "tables")
-    (destination / "metrics").mkdir()
-    for table in sorted((run / "metrics").glob("*.csv")):
-        with atomic_path(destination / "metrics" / f"{table.name}.gz") as temporary:
+        write_table(destination / name, _rows_of(run / name, experiment))
+    for path in sorted((run / "tables").glob("*.csv")):
+        table = _rows_of(path, experiment)
+        if not table.empty:
+            copies = [destination / "tables" / f"{path.stem}{s}" for s in (".csv", ".md", ".tex")]
+            write_tables(copies, table)
+    for path in scores:
+        with atomic_path(destination / "metrics" / f"{path.name}.gz") as temporary:
             # Without a time stamp equal tables give equal bytes.
-            temporary.write_bytes(gzip.compress(table.read_bytes(), mtime=0))
-    (destination / "figures").mkdir()
-    for figure in sorted((run / "figures").glob("*.svg")):
-        if figure.stem not in WITH_IMAGES:
-            for suffix in (".svg", ".png"):
-                shutil.copyfile(
-                    figure.with_suffix(suffix), destination / "figures" / (figure.stem + suffix)
-                )
+            temporary.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    for figure in figures:
+        for suffix in (".svg", ".png"):
+            with atomic_path(destination / "figures" / (figure.stem + suffix)) as temporary:
+                shutil.copyfile(figure.with_suffix(suffix), temporary)
+
+
+def _rows_of(path: Path, experiment: str | None) -> pd.DataFrame:
+    """Read a table, or only its rows of one experiment."""
+    table = pd.read_csv(path)
+    return table if experiment is None else table[table["experiment"] == experiment]
 
 
 def claims_as_markdown(claims: pd.DataFrame) -> str:
@@ -106,12 +139,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m replication.publish", description=__doc__)
     parser.add_argument("run", type=Path, help="results/<run>")
     parser.add_argument("destination", type=Path, help="folder of the documentation")
+    parser.add_argument("--experiment", help="only what belongs to it")
     parser.add_argument("--readme", type=Path, help="file whose claims section is rewritten")
     options = parser.parse_args(arguments)
-    publish(options.run, options.destination)
+    publish(options.run, options.destination, options.experiment)
     if options.readme:
         table = claims_as_markdown(pd.read_csv(options.destination / "claims.csv"))
-        text = replace_section(options.readme.read_text(encoding="utf-8"), "claims", table)
+        section = f"claims {options.experiment}" if options.experiment else "claims"
+        text = replace_section(options.readme.read_text(encoding="utf-8"), section, table)
         with atomic_path(options.readme) as temporary:
             temporary.write_text(text, encoding="utf-8")
 

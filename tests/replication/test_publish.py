@@ -1,4 +1,4 @@
-"""What is published: tables and curves, never images; the README's claims come from the table."""
+"""What is published: tables and curves, no images without leave; claims come from the table."""
 
 import gzip
 import json
@@ -6,10 +6,12 @@ import json
 import pandas as pd
 import pytest
 
+from replication import sharing
 from replication.claims import CLAIM_COLUMNS
-from replication.publish import claims_as_markdown, main, replace_section
+from replication.publish import claims_as_markdown, main, publish, replace_section
 
 CLAIM = dict.fromkeys(CLAIM_COLUMNS, "x") | {
+    "experiment": "textures",
     "statement": "A beats B.",
     "place": "Figure 4",
     "value": 0.0512,
@@ -19,41 +21,68 @@ CLAIM = dict.fromkeys(CLAIM_COLUMNS, "x") | {
 }
 
 
+REAL = [
+    {"dataset": "uiuc_texture", "origin": "real"},
+    {"dataset": "animal_faces", "origin": "real"},
+    {"dataset": "cmu_mocap", "origin": "real"},
+]
+FIGURE_NAMES = ("cvpr2016_fig1", "cvpr2016_fig2", "cvpr2016_fig3", "nips2012_fig1")
+KNOWN = {
+    "textures": ("cvpr2016_fig1", "cvpr2016_fig3"),
+    "faces": ("cvpr2016_fig2", "cvpr2016_fig3"),
+    "motion": ("nips2012_fig1",),
+}
+
+
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, monkeypatch):
+    monkeypatch.setattr(sharing, "FIGURES", KNOWN)
     run = tmp_path / "results/paper"
     for folder in ("tables", "metrics", "figures"):
         (run / folder).mkdir(parents=True)
-    (run / "run.json").write_text(json.dumps({"config": {}}))
-    pd.DataFrame([CLAIM]).to_csv(run / "claims.csv", index=False)
-    (run / "deviations.csv").write_text("setting\nlevels\n")
-    (run / "tables/cvpr2016_fig4.csv").write_text("kernel\nlinear\n")
-    (run / "metrics/textures_svm.csv").write_text("value\n0.5\n")
-    for name in ("cvpr2016_fig1", "cvpr2016_fig2", "cvpr2016_fig3"):
+    (run / "run.json").write_text(json.dumps({"config": {}, "data": REAL}))
+    claims = [CLAIM, CLAIM | {"experiment": "faces", "statement": "B beats A."}]
+    pd.DataFrame(claims).to_csv(run / "claims.csv", index=False)
+    (run / "deviations.csv").write_text("experiment,setting\ntextures,levels\nfaces,side\n")
+    (run / "tables/cvpr2016_fig4.csv").write_text(
+        "experiment,kernel,value\ntextures,linear,0.1234567\nfaces,rbf,0.5\n"
+    )
+    (run / "tables/nips2012_table2.csv").write_text("experiment,level\nmotion,2\n")
+    for experiment in ("textures", "faces", "motion"):
+        (run / f"metrics/{experiment}_svm.csv").write_text("value\n0.5\n")
+    for name in FIGURE_NAMES:
         for suffix in ("svg", "png", "pdf"):
             (run / f"figures/{name}.{suffix}").write_text(name)
     return run
 
 
+def files_in(folder):
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
 def test_publishes_tables_and_curves_but_no_images(run, tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text("a\n<!-- begin: claims -->\nold\n<!-- end: claims -->\nb\n")
-    destination = tmp_path / "docs/results/uiuc_texture"
+    destination = tmp_path / "docs/results/all"
     for _ in range(2):
         main([str(run), str(destination), "--readme", str(readme)])
-        files = sorted(
-            path.relative_to(destination).as_posix()
-            for path in destination.rglob("*")
-            if path.is_file()
-        )
-        assert files == [
+        tables = [
+            f"tables/{name}.{suffix}"
+            for name in ("cvpr2016_fig4", "nips2012_table2")
+            for suffix in ("csv", "md", "tex")
+        ]
+        assert files_in(destination) == [
             "claims.csv",
             "deviations.csv",
             "figures/cvpr2016_fig3.png",
             "figures/cvpr2016_fig3.svg",
+            "figures/nips2012_fig1.png",
+            "figures/nips2012_fig1.svg",
+            "metrics/faces_svm.csv.gz",
+            "metrics/motion_svm.csv.gz",
             "metrics/textures_svm.csv.gz",
             "run.json",
-            "tables/cvpr2016_fig4.csv",
+            *tables,
         ]
         content = (destination / "metrics/textures_svm.csv.gz").read_bytes()
         assert gzip.decompress(content) == b"value\n0.5\n"
@@ -62,6 +91,61 @@ def test_publishes_tables_and_curves_but_no_images(run, tmp_path):
     assert text.startswith("a\n")
     assert text.endswith("b\n")
     assert "old" not in text
+
+
+def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text(
+        "<!-- begin: claims -->\nkept\n<!-- end: claims -->\n"
+        "<!-- begin: claims faces -->\nold\n<!-- end: claims faces -->\n"
+    )
+    destination = tmp_path / "docs/results/animal_faces"
+    block = destination / "blocks/svm_0-9.csv"
+    block.parent.mkdir(parents=True)
+    block.write_text("value\n1\n")
+    (destination / "figures").mkdir()
+    (destination / "figures/cvpr2016_fig2.svg").write_text("of a former call")
+    main([str(run), str(destination), "--experiment", "faces", "--readme", str(readme)])
+    assert files_in(destination) == [
+        "blocks/svm_0-9.csv",
+        "claims.csv",
+        "deviations.csv",
+        "figures/cvpr2016_fig3.png",
+        "figures/cvpr2016_fig3.svg",
+        "metrics/faces_svm.csv.gz",
+        "run.json",
+        "tables/cvpr2016_fig4.csv",
+        "tables/cvpr2016_fig4.md",
+        "tables/cvpr2016_fig4.tex",
+    ]
+    assert (destination / "tables/cvpr2016_fig4.csv").read_text() == (
+        "experiment,kernel,value\nfaces,rbf,0.5\n"
+    )
+    assert "levels" not in (destination / "deviations.csv").read_text()
+    text = readme.read_text()
+    assert "kept" in text
+    assert "B beats A." in text
+    assert "A beats B." not in text
+
+
+def test_synthetic_images_are_published(run, tmp_path):
+    data = [entry | {"origin": "synthetic"} for entry in REAL]
+    (run / "run.json").write_text(json.dumps({"config": {}, "data": data}))
+    main([str(run), str(tmp_path / "docs"), "--experiment", "faces"])
+    assert (tmp_path / "docs/figures/cvpr2016_fig2.png").exists()
+
+
+def test_an_experiment_without_results_is_named(run, tmp_path):
+    (run / "metrics/motion_svm.csv").unlink()
+    with pytest.raises(ValueError, match="no results of the experiment 'motion'"):
+        publish(run, tmp_path / "docs", "motion")
+
+
+def test_a_figure_that_nobody_has_classified_is_not_published(run, tmp_path):
+    (run / "figures/extra_new.svg").write_text("?")
+    with pytest.raises(ValueError, match="extra_new"):
+        main([str(run), str(tmp_path / "docs")])
+    assert not (tmp_path / "docs").exists()
 
 
 def test_an_unfinished_run_is_not_published(run, tmp_path):

@@ -87,6 +87,27 @@ def test_our_value_and_the_effect_are_computed(tmp_path, scores):
     assert table.loc[0, "effect"] == ("levels_32: accuracy linear -10.0, sw_gaussian -10.0 points")
 
 
+def test_variants_that_only_some_runs_have_are_skipped_where_they_are_not(tmp_path, scores):
+    effect = {"more_variants": ["levels_16", "levels_32"]}
+    text = deviations(tmp_path, scores, effect=effect).loc[0, "effect"]
+    assert text == "levels_32: accuracy linear -10.0, sw_gaussian -10.0 points"
+    only = deviations(tmp_path, scores, effect={"more_variants": ["levels_16"]})
+    assert only.loc[0, "effect"] == "not varied"
+
+
+def test_shipped_deviations_name_variants_that_some_configuration_has(repository):
+    known = {}
+    for file in ("config.yaml", "configs/paper.yaml"):
+        experiments = yaml.safe_load((repository / file).read_text())["experiments"]
+        for name, settings in experiments.items():
+            variants = settings.get("sensitivity", {}).get("variants", {})
+            known.setdefault(name, set()).update(variants)
+    for entry in yaml.safe_load((repository / "resources/deviations.yaml").read_text()):
+        effect = entry.get("effect", {})
+        named = [v for key in ("variants", "more_variants", "rand") for v in effect.get(key, [])]
+        assert set(named) <= known[entry["experiment"]], entry["setting"]
+
+
 def test_difference_of_methods_and_edges(tmp_path, scores):
     effect = {"methods": [["sw_gaussian", "linear"]], "edges": ["linear"]}
     table = deviations(tmp_path, scores, effect=effect)

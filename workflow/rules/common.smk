@@ -3,6 +3,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from replication.config import ConfigError, check_config, repeat_blocks, share_sources
+from replication.sharing import FIGURES, withheld_figures
 
 try:
     check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
@@ -16,32 +17,29 @@ RESULTS = f"results/{RUN}"
 FORMATS = ["svg", "pdf", "png"]
 
 # What each experiment works on, scores and draws.
-DATASET_OF = {"textures": "uiuc_texture", "motion": "cmu_mocap"}
+DATASET_OF = {
+    "textures": "uiuc_texture",
+    "faces": "animal_faces",
+    "motion": "cmu_mocap",
+}
 METRICS = {
     "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
+    "faces": ["variance", "svm", "multiclass", "kmeans", "identities", "inversion"],
     "motion": ["hierarchy", "convergence"],
 }
 # Protocols whose seconds count as results.
-TIMINGS = {"textures": [], "motion": ["hierarchy", "convergence"]}
-FIGURES = {
-    "textures": [
-        "cvpr2016_fig1",
-        "cvpr2016_fig3",
-        "cvpr2016_fig4",
-        "cvpr2016_fig5",
-        "extra_definiteness",
-        "extra_kmeans",
-        "extra_variance",
-    ],
-    "motion": ["nips2012_fig1", "extra_motion_clusters", "extra_motion_convergence"],
-}
+TIMINGS = {"textures": [], "faces": [], "motion": ["hierarchy", "convergence"]}
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
+    "faces": ["cvpr2016_fig4", "cvpr2016_fig5"],
     "motion": ["nips2012_table2"],
 }
-if config["datasets"]["cmu_mocap"]["format"] == "c3d":
-    # Markers have no skeleton to draw.
-    FIGURES["motion"].remove("extra_motion_clusters")
+# Markers have no skeleton to draw.
+NOT_DRAWN = (
+    {"extra_motion_clusters"}
+    if config["datasets"]["cmu_mocap"]["format"] == "c3d"
+    else set()
+)
 # Keys of replication.protocols.motion.METHODS, which is slow to import.
 MOTION_METHODS = [
     "vhem",
@@ -61,6 +59,7 @@ wildcard_constraints:
     experiment="|".join(DATASET_OF),
     variant="[a-z0-9_]+",
     part="paper|extra",
+    block="[0-9]+",
     method="|".join(MOTION_METHODS),
     trial="[0-9]+",
     first="[0-9]+",
@@ -138,7 +137,62 @@ def raw_folder(experiment):
 
 def manifest(experiment):
     """List of the files that an experiment uses."""
+    if experiment == "faces":
+        # Classes are chosen and copies found first.
+        return results("features/faces/images.csv")
     return results(f"data/{DATASET_OF[experiment]}.csv")
+
+
+def dataset_manifest(dataset):
+    """List of all files of a data set."""
+    return results(f"data/{dataset}.csv")
+
+
+def owner_of(variant, *parts):
+    """The variant whose results serve a variant that does not change these parts."""
+    if variant == "main":
+        return variant
+    changes = settings("faces", "sensitivity")["variants"][variant]
+    return variant if set(parts) & set(changes) else "main"
+
+
+def dictionary_file(variant):
+    """Dictionary of HOGgles of a variant of the faces experiment."""
+    # Only a dictionary that is learned from faces depends on their size.
+    return results(f"models/faces/{owner_of(variant, 'dictionary')}/dictionary.npz")
+
+
+def dictionary_training(wildcards):
+    """Data set that a dictionary is learned from, besides the sample photographs."""
+    training = variant_settings("faces", wildcards.variant, "dictionary")["training"]
+    return "textures" if training == "with_textures" else "faces"
+
+
+def hoggles_blocks(variant):
+    """Blocks of inverted faces of a variant of the faces experiment."""
+    owner = owner_of(variant, "dictionary", "images")
+    return [
+        results(f"features/faces/{owner}/hoggles_{block}.npy")
+        for block in range(settings("faces", "hoggles")["blocks"])
+    ]
+
+
+def hoggles_of_variants():
+    """Blocks of all variants that invert faces in a way of their own at the main size."""
+    variants = ["main", *settings("faces", "sensitivity")["variants"]]
+    return {
+        variant: hoggles_blocks(variant)
+        for variant in variants
+        if owner_of(variant, "dictionary", "images") == variant
+        if owner_of(variant, "images") == "main"
+    }
+
+
+def hog_vectors(wildcards):
+    """Raw HOG vectors, which only photographs have, where kernels beyond the paper are compared."""
+    is_main = wildcards.variant == "main"
+    found = wildcards.experiment == "faces" and is_main
+    return [results("features/faces/hog.npy")] if found else []
 
 
 def summary(experiment):
@@ -233,9 +287,23 @@ def timing_files(*experiments):
     ]
 
 
-def figure_files(*experiments):
+def withheld():
+    """Figures of this run that may not be passed on."""
+    used = [
+        {
+            "dataset": name,
+            "origin": "synthetic" if data["source"] == "embedded" else "real",
+        }
+        for name, data in config["datasets"].items()
+        if data["enabled"]
+    ]
+    return withheld_figures(used, Path(workflow.basedir) / "resources/datasets.csv")
+
+
+def figure_files(*experiments, without=()):
     """Files of the figures that the experiments (default: all) take part in."""
-    names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]}
+    names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]} - NOT_DRAWN
+    names -= set(without)
     return expand(
         results("figures/{name}.{format}"), name=sorted(names), format=FORMATS
     )

@@ -20,6 +20,28 @@ rule plot_cvpr2016_fig1:
         "../scripts/plot_cvpr2016_fig1.py"
 
 
+rule plot_cvpr2016_fig2:
+    input:
+        samples=results("figdata/faces_samples.npz"),
+        summaries=[summary("faces")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/cvpr2016_fig2.png"),
+            caption="../report/cvpr2016_fig2.rst",
+            category="CVPR 2016",
+            labels={"figure": "Figure 2"},
+        ),
+        results("figures/cvpr2016_fig2.svg"),
+        results("figures/cvpr2016_fig2.pdf"),
+    log:
+        results("logs/plot_cvpr2016_fig2.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_cvpr2016_fig2.py"
+
+
 rule plot_cvpr2016_fig3:
     input:
         metrics=metric_files(part="variance"),
@@ -149,6 +171,50 @@ rule plot_extra_definiteness:
         "../../envs/replication.yaml"
     script:
         "../scripts/plot_extra_definiteness.py"
+
+
+rule plot_extra_textures_inverse:
+    input:
+        inverses=results("figdata/textures_inverses.npz"),
+        summaries=[summary("textures")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_textures_inverse.png"),
+            caption="../report/extra_textures_inverse.rst",
+            category="Beyond the papers",
+            labels={"figure": "Inverted points: textures"},
+        ),
+        results("figures/extra_textures_inverse.svg"),
+        results("figures/extra_textures_inverse.pdf"),
+    log:
+        results("logs/plot_extra_textures_inverse.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_textures_inverse.py"
+
+
+rule plot_extra_faces_inverse:
+    input:
+        inverses=results("figdata/faces_inverses.npz"),
+        summaries=[summary("faces")],
+        code=package_sources("replication.figures"),
+    output:
+        report(
+            results("figures/extra_faces_inverse.png"),
+            caption="../report/extra_faces_inverse.rst",
+            category="Beyond the papers",
+            labels={"figure": "Inverted points: faces"},
+        ),
+        results("figures/extra_faces_inverse.svg"),
+        results("figures/extra_faces_inverse.pdf"),
+    log:
+        results("logs/plot_extra_faces_inverse.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/plot_extra_faces_inverse.py"
 
 
 rule plot_nips2012_fig1:

@@ -19,6 +19,7 @@ rule compute_matrices:
     input:
         densities=results("features/{experiment}/{variant}/densities.npy"),
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
+        hog=hog_vectors,
         code=package_sources(
             "replication.protocols.matrices", "sliced_wasserstein.kernels"
         ),
@@ -36,6 +37,33 @@ rule compute_matrices:
         "../scripts/compute_matrices.py"
 
 
+rule compute_inverses:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        densities=results("features/{experiment}/main/densities.npy"),
+        code=package_sources("sliced_wasserstein", "replication.protocols.inverses"),
+    output:
+        inverses=results("figdata/{experiment}_inverses.npz"),
+    log:
+        results("logs/compute_inverses/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    threads: 2
+    params:
+        seed=config["seed"],
+        transport=lambda wildcards: {
+            **settings(wildcards.experiment, "sliced_wasserstein"),
+            "n_angles": settings(wildcards.experiment, "inverses")["n_angles"],
+        },
+        inverses=lambda wildcards: {
+            key: value
+            for key, value in settings(wildcards.experiment, "inverses").items()
+            if key != "n_angles"
+        },
+    script:
+        "../scripts/compute_inverses.py"
+
+
 rule select_samples:
     input:
         manifest=lambda wildcards: manifest(wildcards.experiment),
@@ -50,9 +78,13 @@ rule select_samples:
     threads: 2
     params:
         raw=lambda wildcards: raw_folder(wildcards.experiment),
+        colour=lambda wildcards: wildcards.experiment == "faces",
+        not_shown=lambda wildcards: settings(wildcards.experiment, "samples").get(
+            "not_shown", []
+        ),
         settings=lambda wildcards: {
             **settings(wildcards.experiment, "sliced_wasserstein"),
-            **settings(wildcards.experiment, "samples"),
+            "n_angles": settings(wildcards.experiment, "samples")["n_angles"],
         },
     script:
         "../scripts/select_samples.py"

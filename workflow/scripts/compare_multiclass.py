@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import read_manifest
+from replication.datasets import groups_of, read_manifest
 from replication.io import log_to
 from replication.protocols.metrics import write_scores
 from replication.protocols.svm import Grid, compare_multiclass
@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 log_to(snakemake.log[0])
 svm, experiment = snakemake.params.svm, snakemake.wildcards.experiment
 matrices = np.load(snakemake.input.matrices)
+manifest = read_manifest(snakemake.input.manifest)
 rows = compare_multiclass(
     lambda name, train: matrices[name],
-    read_manifest(snakemake.input.manifest)["label"].to_numpy(),
+    manifest["label"].to_numpy(),
     svm["multiclass_methods"],
     Grid(svm["C"], svm["gamma"], svm["degree"]),
     repeats=range(svm["multiclass_repeats"]),
     n_folds=svm["folds"],
     n_inner_folds=svm["inner_folds"],
+    groups=groups_of(manifest),
     seed=snakemake.params.seed,
     experiment=experiment,
 )

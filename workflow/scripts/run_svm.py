@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from replication.datasets import read_manifest
+from replication.datasets import groups_of, read_manifest
 from replication.io import log_to, write_table
 from replication.protocols.matrices import TrainTemplate
 from replication.protocols.svm import Grid, cross_validate
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 log_to(snakemake.log[0])
 start = perf_counter()
+manifest = read_manifest(snakemake.input.manifest)
 svm, names = snakemake.params.svm, snakemake.wildcards
 matrices = TrainTemplate(
     np.load(snakemake.input.matrices),
@@ -23,12 +24,13 @@ matrices = TrainTemplate(
 )
 rows = cross_validate(
     matrices,
-    read_manifest(snakemake.input.manifest)["label"].to_numpy(),
+    manifest["label"].to_numpy(),
     snakemake.params.methods,
     Grid(svm["C"], svm["gamma"], svm["degree"]),
     repeats=range(int(names.first), int(names.last) + 1),
     n_folds=svm["folds"],
     n_inner_folds=svm["inner_folds"],
+    groups=groups_of(manifest),
     seed=snakemake.params.seed,
     experiment=names.experiment,
 )

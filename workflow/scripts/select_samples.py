@@ -16,5 +16,7 @@ panels = sample_panels(
     np.load(snakemake.input.densities),
     snakemake.params.raw,
     SlicedWassersteinEmbedding(**snakemake.params.settings, n_jobs=snakemake.threads),
+    colour=snakemake.params.colour,
+    not_shown=snakemake.params.not_shown,
 )
 save_arrays(snakemake.output.samples, **panels)

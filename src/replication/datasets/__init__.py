@@ -18,7 +18,13 @@ from replication.datasets.catalog import DataSetError, read_published
 from replication.datasets.cmu_mocap import CMU_MOCAP
 from replication.datasets.download import DownloadError, fetch
 from replication.datasets.embedded import from_generator
-from replication.datasets.manifest import Prepared, Request, read_manifest, write_manifest
+from replication.datasets.manifest import (
+    Prepared,
+    Request,
+    groups_of,
+    read_manifest,
+    write_manifest,
+)
 from replication.datasets.uiuc_texture import UIUC_TEXTURE
 
 __all__ = [
@@ -29,6 +35,7 @@ __all__ = [
     "DownloadError",
     "Prepared",
     "fetch_archives",
+    "groups_of",
     "prepare",
     "read_manifest",
     "write_manifest",

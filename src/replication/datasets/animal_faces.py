@@ -28,12 +28,13 @@ from replication.datasets.catalog import DataSet
 from replication.datasets.embedded import animal_faces as embedded
 from replication.datasets.images import ImageFileError, load_rgb
 
-__all__ = ["ANIMAL_FACES", "duplicate_groups", "load_faces", "select_classes"]
+__all__ = ["ANIMAL_FACES", "duplicate_groups", "load_faces", "select_classes", "select_faces"]
 
 _IMAGE = re.compile(r"Image/(?P<label>\w+)/(?P<file>[^/]+)")
 _NO_IMAGE = ("Thumbs.db", "desktop.ini")
 _SCENES = "Natural"
 _THUMBNAIL = 16
+_COMPARED = 128
 
 
 def _identify(file: str) -> tuple[str, str] | None:
@@ -86,6 +87,33 @@ def select_classes(manifest: pd.DataFrame, *, natural: bool) -> pd.DataFrame:
     if natural:
         return manifest.reset_index(drop=True)
     return manifest[manifest["label"] != _SCENES].reset_index(drop=True)
+
+
+def select_faces(
+    manifest: pd.DataFrame, raw: str | os.PathLike[str], *, natural: bool, n_jobs: int | None = None
+) -> pd.DataFrame:
+    """List the images of an experiment and which of them are copies of one photograph.
+
+    Parameters
+    ----------
+    manifest : pandas.DataFrame
+        Rows of a manifest.
+    raw : path-like
+        Folder that the manifest's files are relative to.
+    natural : bool
+        See :func:`select_classes`.
+    n_jobs : int, optional
+        Number of processes (joblib's convention). The result does not depend on it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The chosen rows with the column ``group``, see :func:`duplicate_groups`.
+    """
+    chosen = select_classes(manifest, natural=natural)
+    # Thumbnails of thumbnails: copies of other sizes are compared on one grid.
+    faces = load_faces([Path(raw, file) for file in chosen["file"]], _COMPARED, n_jobs=n_jobs)
+    return chosen.assign(group=duplicate_groups(faces))
 
 
 def load_faces(

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from replication.datasets.catalog import DataSet
@@ -24,6 +26,7 @@ __all__ = [
     "RawFolder",
     "Request",
     "build_table",
+    "groups_of",
     "read_manifest",
     "standing",
     "write_manifest",
@@ -188,12 +191,13 @@ def write_manifest(path: str | os.PathLike[str], prepared: Prepared) -> None:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read the files that a run uses.
+    """Read the files that a run uses, or those of them that an experiment has selected.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of status ``used`` in their order, columns :data:`COLUMNS`.
+        The rows of status ``used`` in their order, columns :data:`COLUMNS`, and ``group`` if an
+        experiment has found out which files are copies of one original.
 
     Raises
     ------
@@ -201,7 +205,7 @@ def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
         If the file is no manifest or uses no file.
     """
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if tuple(table.columns) != COLUMNS:
+    if tuple(table.columns) not in (COLUMNS, (*COLUMNS, "group")):
         raise ValueError(
             f"{path}: expected columns {', '.join(COLUMNS)}, got {list(table.columns)}"
         )
@@ -209,6 +213,25 @@ def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
     if used.empty:
         raise ValueError(f"{path}: the manifest uses no file")
     return used
+
+
+def groups_of(manifest: pd.DataFrame) -> npt.NDArray[np.int_] | None:
+    """Give the group of each file that a protocol must not take apart.
+
+    Parameters
+    ----------
+    manifest : pandas.DataFrame
+        As :func:`read_manifest` returns it.
+
+    Returns
+    -------
+    ndarray of int, shape (n,), or None
+        ``None`` if all files may be separated.
+    """
+    if "group" not in manifest:
+        return None
+    groups: npt.NDArray[np.int_] = manifest["group"].astype(int).to_numpy()
+    return groups
 
 
 class RawFolder:

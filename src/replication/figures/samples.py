@@ -22,6 +22,7 @@ def plot_samples(
     notes: Iterable[Mapping[str, Any]],
     *,
     density_name: str,
+    dark_ground: bool = False,
     columns: int = 5,
 ) -> Figure:
     """Draw three montages with one tile a class: image, density, phi over angle and t.
@@ -34,6 +35,9 @@ def plot_samples(
         Data summaries, see :func:`replication.figures.style.add_data_note`.
     density_name : str
         What the densities are, for the title of panel (b).
+    dark_ground : bool
+        Whether densities are pictures that are meant to be looked at, with much mass drawn bright;
+        otherwise much mass is dark, and the square root keeps thin tails visible beside a peak.
     columns : int
         Tiles in a row.
 
@@ -54,8 +58,10 @@ def plot_samples(
 
     parts[1].suptitle(f"(b) {density_name}", fontsize=8)
     for axis, density in zip(axes[1], samples["densities"], strict=True):
-        # The square root keeps the thin tails of a density visible beside its peak.
-        axis.imshow(np.sqrt(density / density.max()), cmap="gray_r", vmin=0, vmax=1)
+        if dark_ground:
+            axis.imshow(density, cmap="gray")
+        else:
+            axis.imshow(np.sqrt(density / density.max()), cmap="gray_r", vmin=0, vmax=1)
 
     parts[2].suptitle(r"(c) Embedding $\phi_\sigma(t,\theta)$", fontsize=8)
     phi = samples["phi"]
@@ -86,8 +92,8 @@ def plot_samples(
 
 def _central_square(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Cut the largest square from the middle, so that tiles are alike and nothing is squeezed."""
-    side = min(image.shape)
-    top, left = ((length - side) // 2 for length in image.shape)
+    side = min(image.shape[:2])
+    top, left = ((length - side) // 2 for length in image.shape[:2])
     return image[top : top + side, left : left + side]
 
 

@@ -65,6 +65,7 @@ METHODS = {
     "chi_squared": Method(r"Exponential $\chi^2$", _PURPLE, ":", "D", True),
     "sw_mean_gaussian": Method("SW-RBF, mean shift only", _VERMILLION, "-.", "<", True),
     "sw_centred_gaussian": Method("SW-RBF, without mean shift", _VERMILLION, "-.", ">", True),
+    "hog_linear": Method("Linear on raw HOG", _GREY, ":", "^", True),
     "kmeans": Method("k-means on densities", _GREY, "--", "s"),
     "sw_kmeans": Method("SW k-means", _BLUE),
     "sw_gaussian_kmeans": Method("SW-RBF k-means", _VERMILLION),

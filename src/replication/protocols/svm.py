@@ -86,6 +86,7 @@ FAMILIES: Mapping[str, KernelFamily] = {
     "chi_squared": KernelFamily("chi_squared_distance", "gaussian"),
     "sw_mean_gaussian": KernelFamily("sw_mean_distance", "gaussian"),
     "sw_centred_gaussian": KernelFamily("sw_centred_distance", "gaussian"),
+    "hog_linear": KernelFamily("hog_gram", "linear"),
 }
 
 
@@ -126,13 +127,16 @@ def stratified_folds(
     Raises
     ------
     ValueError
-        If a class has fewer members than folds.
+        If a class has fewer members, or groups of members, than folds.
     """
-    classes, counts = np.unique(labels, return_counts=True)
-    if counts.min() < n_folds:
+    # A group that spans classes counts in each of them.
+    members = np.arange(len(labels)) if groups is None else groups
+    kind = "members" if groups is None else "members that are no copies of each other"
+    counts = {label: len(np.unique(members[labels == label])) for label in np.unique(labels)}
+    smallest = min(counts, key=counts.__getitem__)
+    if counts[smallest] < n_folds:
         raise ValueError(
-            f"class '{classes[counts.argmin()]}' has {counts.min()} members, "
-            f"too few for {n_folds} folds"
+            f"class '{smallest}' has {counts[smallest]} {kind}, too few for {n_folds} folds"
         )
     Splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     splitter = Splitter(n_folds, shuffle=True, random_state=random_state)

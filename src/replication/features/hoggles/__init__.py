@@ -11,15 +11,19 @@ from replication.features.hoggles.dictionary import (
     read_pd_mat,
     sample_photographs,
 )
-from replication.features.hoggles.hog import hog_features
+from replication.features.hoggles.hog import hog_features, hog_vectors
 from replication.features.hoggles.inversion import hoggles, invert_hog
+from replication.features.hoggles.training import TRAINING_SETS, make_dictionary
 
 __all__ = [
+    "TRAINING_SETS",
     "PairedDictionary",
     "hog_features",
+    "hog_vectors",
     "hoggles",
     "invert_hog",
     "learn_dictionary",
+    "make_dictionary",
     "read_pd_mat",
     "sample_photographs",
 ]

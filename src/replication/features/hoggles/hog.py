@@ -22,10 +22,12 @@ They are in [0, 1] here, as in the program that introduced HOGgles.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["N_CHANNELS", "hog_features"]
+__all__ = ["N_CHANNELS", "hog_features", "hog_vectors"]
 
 N_CHANNELS = 32
 """18 signed and 9 unsigned orientations, 4 texture channels and the empty truncation channel."""
@@ -120,6 +122,23 @@ def hog_features(image: npt.ArrayLike, cell: int = 8) -> npt.NDArray[np.float64]
     # Scaled only now: differences of integers are exact, so that channels which are equally steep
     # are a tie (the first one wins) and not a matter of rounding.
     return _normalise(_orientation_histograms(values, rows, columns, cell) * scale)
+
+
+def hog_vectors(images: Iterable[npt.ArrayLike], cell: int = 8) -> npt.NDArray[np.float32]:
+    """Write the HOG features of images of one size as vectors.
+
+    Parameters
+    ----------
+    images : iterable of array-like
+        As :func:`hog_features` takes them.
+    cell : int, default 8
+        Side of a cell in pixels.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_images, rows * columns * 32)
+    """
+    return np.stack([hog_features(image, cell).astype(np.float32).ravel() for image in images])
 
 
 def _orientation_histograms(

@@ -21,6 +21,7 @@ import scipy.sparse
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 from replication.features.hoggles.dictionary import PairedDictionary, unit_contrast
 from replication.features.hoggles.hog import N_CHANNELS, hog_features
@@ -176,7 +177,7 @@ def hoggles(
     """
     inverses = joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_hoggles_of_image)(index, image, dictionary)
-        for index, image in enumerate(images)
+        for index, image in enumerate(tqdm(images, "HOGgles", unit="image"))
     )
     if not inverses:
         raise ValueError("images is empty: there is nothing to invert")

@@ -1,0 +1,268 @@
+"""Carry finished blocks of repetitions from one run to the next, or refuse to.
+
+A full cross-validation takes longer than one sitting. Its blocks survive a kill where they are; to
+go on elsewhere, or after ``results/`` is gone, they are exported and imported again:
+
+    python -m replication.blocks export <folder> --configfile configs/paper.yaml
+    python -m replication.blocks import <folder> --configfile configs/paper.yaml
+
+Blocks of the faces that are worth keeping stand in ``docs/results/animal_faces/blocks/``.
+
+Beside the blocks stands ``identity.json``: the settings that decide their numbers, and checksums of
+the list of images and of the source code. An import compares it with the run's own and refuses at
+the first difference; comparing results of two programs in one table would be worse than computing
+them again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replication.config import repeat_blocks
+from replication.io import atomic_path, read_json, sha256_of, write_json
+from replication.launch import merged_configuration
+
+__all__ = ["BlockError", "export_blocks", "identity", "import_blocks", "main"]
+
+_IDENTITY = "identity.json"
+
+#: Settings of an experiment that decide the score of a repetition. Numbers of repetitions and
+#: lists of kernels do not: what a block holds is seen from the block.
+_SETTINGS = ("images", "dictionary", "density", "cooccurrence", "sliced_wasserstein")
+_SVM_SETTINGS = ("folds", "inner_folds", "C", "gamma", "degree")
+
+#: Code that computes a block from the raw images.
+_CODE = (
+    "sliced_wasserstein",
+    "replication/datasets/animal_faces.py",
+    "replication/datasets/images.py",
+    "replication/features/cooccurrence.py",
+    "replication/features/densities.py",
+    "replication/features/hoggles",
+    "replication/protocols/matrices.py",
+    "replication/protocols/multiclass.py",
+    "replication/protocols/seeds.py",
+    "replication/protocols/svm.py",
+)
+
+#: List of the images of an experiment, in the run's folder.
+_IMAGES = {"faces": "features/faces/images.csv", "textures": "data/uiuc_texture.csv"}
+
+
+class BlockError(ValueError):
+    """Blocks cannot be exported, or do not belong to this run."""
+
+
+def identity(config: Mapping[str, Any], run: Path, experiment: str) -> dict[str, Any]:
+    """Say what decides the numbers of an experiment's blocks.
+
+    Parameters
+    ----------
+    config : mapping
+        The whole configuration of the run.
+    run : pathlib.Path
+        ``results/<run>``.
+    experiment : {"faces", "textures"}
+
+    Returns
+    -------
+    dict
+        ``seed``, ``settings``, ``images_sha256`` and ``code_sha256``.
+
+    Raises
+    ------
+    BlockError
+        If the run has no list of images yet.
+    """
+    if experiment not in _IMAGES:
+        raise BlockError(f"experiment {experiment!r} has no blocks; allowed: {', '.join(_IMAGES)}")
+    images = run / _IMAGES[experiment]
+    if not images.is_file():
+        raise BlockError(f"{images} is missing: the run has not come so far")
+    settings = config["experiments"][experiment]
+    return {
+        "experiment": experiment,
+        "seed": config["seed"],
+        "settings": {
+            **{key: settings[key] for key in _SETTINGS if key in settings},
+            "svm": {key: settings["svm"][key] for key in _SVM_SETTINGS},
+        },
+        "images_sha256": sha256_of(images),
+        "code_sha256": _code_sha256(),
+    }
+
+
+def _code_sha256() -> str:
+    source = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for part in _CODE:
+        path = source / part
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            digest.update(f"{file.relative_to(source).as_posix()}\n".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _wanted(config: Mapping[str, Any], experiment: str) -> dict[str, set[str]]:
+    """Names of the run's blocks at its main settings, and the kernels of each."""
+    svm = config["experiments"][experiment]["svm"]
+    return {
+        f"svm_{part}_{first}-{last}.csv": set(svm[f"{part}_methods"])
+        for part in ("paper", "extra")
+        for first, last in repeat_blocks(svm[f"{part}_repeats"], svm["block"])
+    }
+
+
+def export_blocks(
+    config: Mapping[str, Any], run: Path, destination: Path, experiment: str
+) -> list[str]:
+    """Copy the finished blocks of a run, gzipped, and say what they were computed with.
+
+    Parameters
+    ----------
+    config, run, experiment
+        See :func:`identity`.
+    destination : pathlib.Path
+        Folder for the blocks. Blocks of the same identity that are already there stay.
+
+    Returns
+    -------
+    list of str
+        Names of the blocks copied.
+
+    Raises
+    ------
+    BlockError
+        If there is no block, or the folder holds blocks of another identity.
+    """
+    own = identity(config, run, experiment)
+    if (destination / _IDENTITY).exists():
+        _compare(read_json(destination / _IDENTITY), own, destination)
+    exported = []
+    for name in _wanted(config, experiment):
+        scores, timing = _places(run, experiment, name)
+        if scores.is_file() and timing.is_file():
+            for kind, file in (("scores", scores), ("timing", timing)):
+                with atomic_path(destination / kind / f"{name}.gz") as temporary:
+                    # Without a time stamp equal tables give equal bytes.
+                    temporary.write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+            exported.append(name)
+    if not exported:
+        raise BlockError(f"{run}: no block of {experiment} is finished")
+    write_json(destination / _IDENTITY, own)
+    return exported
+
+
+def import_blocks(
+    config: Mapping[str, Any], run: Path, source: Path, experiment: str
+) -> tuple[list[str], list[str]]:
+    """Put exported blocks where the run would compute them.
+
+    The run must have come as far as its matrices: a block that is older than what it follows from
+    would be computed again.
+
+    Parameters
+    ----------
+    config, run, experiment
+        See :func:`identity`.
+    source : pathlib.Path
+        Folder written by :func:`export_blocks`.
+
+    Returns
+    -------
+    imported, ignored : list of str
+        Blocks now in the run, and those that it does not ask for, because its numbers of
+        repetitions, its block size or its kernels are others.
+
+    Raises
+    ------
+    BlockError
+        If the blocks were computed with other settings, images or code, or the run has not come
+        far enough.
+    """
+    if not (source / _IDENTITY).is_file():
+        raise BlockError(f"{source / _IDENTITY} is missing: no exported blocks")
+    matrices = run / f"models/{experiment}/main/matrices.npz"
+    if not matrices.is_file():
+        raise BlockError(f"{matrices} is missing: make it first (make reproduce TARGET={matrices})")
+    _compare(read_json(source / _IDENTITY), identity(config, run, experiment), source)
+    wanted = _wanted(config, experiment)
+    imported, ignored = [], []
+    for packed in sorted((source / "scores").glob("*.csv.gz")):
+        name = packed.name.removesuffix(".gz")
+        methods = set(pd.read_csv(packed, keep_default_na=False)["method"])
+        if methods != wanted.get(name):
+            ignored.append(name)
+            continue
+        for kind, file in zip(("scores", "timing"), _places(run, experiment, name), strict=True):
+            with atomic_path(file) as temporary:
+                temporary.write_bytes(gzip.decompress((source / kind / packed.name).read_bytes()))
+        imported.append(name)
+    return imported, ignored
+
+
+def _places(run: Path, experiment: str, name: str) -> tuple[Path, Path]:
+    return run / f"runs/{experiment}/main/{name}", run / f"timings/{experiment}/main/{name}"
+
+
+def _compare(theirs: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> None:
+    """Raise an error that names what differs."""
+    differences = [
+        f"{key}: {_short(there)} there, {_short(here)} here"
+        for key, there, here in _flat(theirs, own)
+        if there != here
+    ]
+    if differences:
+        raise BlockError(
+            f"{folder}: the blocks do not belong to this run:\n  " + "\n  ".join(differences)
+        )
+
+
+def _flat(theirs: Any, own: Any, key: str = "") -> list[tuple[str, Any, Any]]:
+    if not (isinstance(theirs, Mapping) and isinstance(own, Mapping)):
+        return [(key, theirs, own)]
+    return [
+        entry
+        for name in sorted({*theirs, *own})
+        for entry in _flat(theirs.get(name), own.get(name), f"{key}.{name}".removeprefix("."))
+    ]
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:12]}..."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Export or import blocks from the command line; 1 if they do not fit."""
+    parser = argparse.ArgumentParser(prog="python -m replication.blocks", description=__doc__)
+    parser.add_argument("action", choices=["export", "import"])
+    parser.add_argument("folder", type=Path, help="folder of the exported blocks")
+    parser.add_argument("--configfile", default="config.yaml", type=Path)
+    parser.add_argument("--experiment", default="faces", choices=sorted(_IMAGES))
+    options = parser.parse_args(arguments)
+    config = merged_configuration(options.configfile)
+    run = Path("results") / str(config["run"])
+    try:
+        if options.action == "export":
+            exported = export_blocks(config, run, options.folder, options.experiment)
+            print(f"{len(exported)} blocks exported to {options.folder}")
+        else:
+            imported, ignored = import_blocks(config, run, options.folder, options.experiment)
+            print(f"{len(imported)} blocks imported, {len(ignored)} not asked for by this run")
+    except BlockError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Blocks go on in another run only if nothing that decides their numbers has changed."""
+
+import copy
+import gzip
+
+import pandas as pd
+import pytest
+
+from replication import blocks
+from replication.blocks import BlockError, export_blocks, import_blocks
+
+CONFIG = {
+    "seed": 1,
+    "experiments": {
+        "faces": {
+            "images": {"side": 96, "natural": True},
+            "dictionary": {"n_atoms": 8},
+            "density": {"reading": "minmax"},
+            "sliced_wasserstein": {"n_angles": 60},
+            "svm": {
+                "folds": 5,
+                "inner_folds": 3,
+                "C": [1, 10],
+                "gamma": [1],
+                "degree": [1],
+                "paper_repeats": 5,
+                "paper_methods": ["linear"],
+                "extra_repeats": 2,
+                "extra_methods": ["chi_squared"],
+                "block": 2,
+            },
+        }
+    },
+}
+
+
+def start_run(folder, images="id\na\n"):
+    for name, text in (
+        ("features/faces/images.csv", images),
+        ("models/faces/main/matrices.npz", "matrices"),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def write_block(run, name, method):
+    for part, text in (("runs", f"method,value\n{method},0.25\n"), ("timings", "seconds\n3\n")):
+        path = run / part / "faces/main" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def exported(tmp_path):
+    run = start_run(tmp_path / "first")
+    write_block(run, "svm_paper_0-1.csv", "linear")
+    write_block(run, "svm_extra_0-1.csv", "chi_squared")
+    folder = tmp_path / "blocks"
+    found = export_blocks(CONFIG, run, folder, "faces")
+    assert found == ["svm_paper_0-1.csv", "svm_extra_0-1.csv"]
+    return folder
+
+
+def test_finished_blocks_arrive_unchanged_and_newer_than_what_they_follow_from(exported, tmp_path):
+    run = start_run(tmp_path / "second")
+    imported, ignored = import_blocks(CONFIG, run, exported, "faces")
+    assert sorted(imported) == ["svm_extra_0-1.csv", "svm_paper_0-1.csv"]
+    assert ignored == []
+    scores = run / "runs/faces/main/svm_paper_0-1.csv"
+    assert scores.read_text() == "method,value\nlinear,0.25\n"
+    assert (run / "timings/faces/main/svm_paper_0-1.csv").read_text() == "seconds\n3\n"
+    matrices = run / "models/faces/main/matrices.npz"
+    assert scores.stat().st_mtime_ns >= matrices.stat().st_mtime_ns
+    assert not (run / "runs/faces/main/svm_paper_2-3.csv").exists()
+
+
+def change(*path, value):
+    config = copy.deepcopy(CONFIG)
+    target = config
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    return config
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (change("seed", value=2), "seed: 1 there, 2 here"),
+        (
+            change("experiments", "faces", "density", "reading", value="deviation"),
+            "settings.density.reading: minmax there, deviation here",
+        ),
+        (
+            change("experiments", "faces", "svm", "C", value=[1]),
+            r"settings.svm.C: \[1, 10\] there, \[1\] here",
+        ),
+    ],
+)
+def test_other_settings_are_refused(exported, tmp_path, config, message):
+    run = start_run(tmp_path / "second")
+    with pytest.raises(BlockError, match=message):
+        import_blocks(config, run, exported, "faces")
+    assert not (run / "runs").exists()
+
+
+def test_other_images_are_refused(exported, tmp_path):
+    run = start_run(tmp_path / "second", images="id\nb\n")
+    with pytest.raises(BlockError, match="images_sha256"):
+        import_blocks(CONFIG, run, exported, "faces")
+
+
+def test_other_code_is_refused(exported, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "_CODE", blocks._CODE[1:])
+    run = start_run(tmp_path / "second")
+    with pytest.raises(BlockError, match="code_sha256"):
+        import_blocks(CONFIG, run, exported, "faces")
+
+
+def test_the_code_that_counts_exists(repository):
+    missing = [part for part in blocks._CODE if not (repository / "src" / part).exists()]
+    assert missing == []
+
+
+def test_more_repetitions_are_welcome_and_other_kernels_ignored(exported, tmp_path):
+    config = change("experiments", "faces", "svm", "paper_repeats", value=100)
+    config["experiments"]["faces"]["svm"]["extra_methods"] = ["chi_squared", "hog_linear"]
+    run = start_run(tmp_path / "second")
+    assert import_blocks(config, run, exported, "faces") == (
+        ["svm_paper_0-1.csv"],
+        ["svm_extra_0-1.csv"],
+    )
+
+
+def test_a_folder_holds_blocks_of_one_identity(exported, tmp_path):
+    run = start_run(tmp_path / "other", images="id\nb\n")
+    write_block(run, "svm_paper_2-3.csv", "linear")
+    with pytest.raises(BlockError, match="do not belong"):
+        export_blocks(CONFIG, run, exported, "faces")
+    assert not (exported / "scores/svm_paper_2-3.csv.gz").exists()
+
+
+def test_a_run_that_has_not_come_so_far_is_told_what_to_do(exported, tmp_path):
+    run = start_run(tmp_path / "second")
+    (run / "models/faces/main/matrices.npz").unlink()
+    with pytest.raises(BlockError, match="make reproduce TARGET="):
+        import_blocks(CONFIG, run, exported, "faces")
+    with pytest.raises(BlockError, match="no block of faces is finished"):
+        export_blocks(CONFIG, run, tmp_path / "nothing", "faces")
+
+
+def test_equal_blocks_give_equal_bytes(exported):
+    packed = exported / "scores/svm_paper_0-1.csv.gz"
+    content = gzip.decompress(packed.read_bytes())
+    assert packed.read_bytes() == gzip.compress(content, mtime=0)
+    assert pd.read_csv(packed)["value"].tolist() == [0.25]
+
+
+def test_command_line(exported, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(str({**CONFIG, "run": "third"}))
+    assert blocks.main(["import", str(exported)]) == 1
+    assert "error:" in capsys.readouterr().err
+    start_run(tmp_path / "results/third")
+    assert blocks.main(["import", str(exported)]) == 0
+    assert "2 blocks imported, 0 not asked for" in capsys.readouterr().out

@@ -1,0 +1,22 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.datasets import read_manifest
+from replication.io import log_to, save_arrays
+from replication.protocols.inverses import inverse_panels
+from sliced_wasserstein import SlicedWassersteinEmbedding
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+panels = inverse_panels(
+    np.load(snakemake.input.densities),
+    read_manifest(snakemake.input.manifest)["label"].to_numpy(),
+    SlicedWassersteinEmbedding(**snakemake.params.transport, n_jobs=snakemake.threads),
+    **snakemake.params.inverses,
+    seed=snakemake.params.seed,
+    experiment=snakemake.wildcards.experiment,
+)
+save_arrays(snakemake.output.inverses, **panels)

@@ -1,0 +1,19 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.figures.samples import plot_samples
+from replication.figures.style import save_figure
+from replication.io import log_to, read_json
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+figure = plot_samples(
+    np.load(snakemake.input.samples),
+    [read_json(summary) for summary in snakemake.input.summaries],
+    density_name="HOGgles images",
+    dark_ground=True,
+)
+save_figure(figure, snakemake.output)
