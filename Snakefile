@@ -11,6 +11,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/transport.smk"
 include: "workflow/rules/hmm.smk"
+include: "workflow/rules/music.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
@@ -36,6 +37,13 @@ rule motion:
         table_files("motion"),
         metric_files("motion"),
         timing_files("motion"),
+
+
+rule music:
+    input:
+        table_files("music"),
+        metric_files("music"),
+        timing_files("music"),
 
 
 rule figures:
