@@ -12,6 +12,7 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/faces.smk"
 include: "workflow/rules/transport.smk"
 include: "workflow/rules/hmm.smk"
+include: "workflow/rules/music.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
@@ -53,6 +54,13 @@ rule shareable:
         table_files(),
         results("claims.csv"),
         results("deviations.csv"),
+
+
+rule music:
+    input:
+        table_files("music"),
+        metric_files("music"),
+        timing_files("music"),
 
 
 rule figures:

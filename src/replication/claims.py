@@ -9,7 +9,8 @@ follows from the comparisons:
 ``mixed``                   some comparisons hold, others do not
 ``not reproduced``          none holds
 ``not decided``             a method failed on every trial, so that nothing can be compared
-``synthetic data only``     the claim is about data, and these are synthetic: no verdict
+``synthetic data only``     the claim is about data, and these are synthetic: no verdict (unless
+                            the claim is about songs constructed to decide it)
 ==========================  ======================================================================
 """
 
@@ -25,12 +26,20 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from replication.statistics import Interval, corrected_resampled_t, percentile_interval
+from replication.statistics import (
+    Interval,
+    corrected_resampled_t,
+    holm,
+    paired_t,
+    percentile_interval,
+)
 
 __all__ = ["CLAIM_COLUMNS", "Claim", "ClaimError", "evaluate_claims", "read_claims"]
 
-# ``cost`` claims are about seconds: their values differ from run to run.
-_KINDS = ("cost", "empirical", "identity")
+# ``cost`` claims are about seconds: their values differ from run to run. ``construction`` claims
+# are about data that were constructed to decide them.
+_KINDS = ("construction", "cost", "empirical", "identity")
+_SIGNIFICANCE = 0.05
 
 CLAIM_COLUMNS = (
     "id",
@@ -147,14 +156,16 @@ def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFr
     for claim in claims:
         for experiment in claim.experiments:
             scores = metrics[metrics["experiment"] == experiment]
-            if not scores.empty:
+            # Some methods are only part of some configurations.
+            needed = claim.rule.get("needs")
+            if not scores.empty and needed in (None, *scores["method"].unique()):
                 rows.append(_decide(claim, experiment, scores))
     return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
 
 
 def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, Any]:
     """Apply a claim's rule to the scores of one experiment."""
-    rule = dict(claim.rule)
+    rule = {key: value for key, value in claim.rule.items() if key != "needs"}
     failed: list[str] = []
     if "pairs" in rule:
         rule["pairs"], failed = _without_failures(scores, rule["pairs"])
@@ -203,7 +214,7 @@ def _without_failures(
 
 
 def _verdict(kind: str, origin: str, comparisons: list[Comparison]) -> str:
-    if kind != "identity" and origin == "synthetic":
+    if kind not in ("construction", "identity") and origin == "synthetic":
         return "synthetic data only"
     if not comparisons:
         return "not decided"
@@ -374,16 +385,144 @@ def _convergence_ratio(
     return comparisons
 
 
+def _tag_tests(
+    scores: pd.DataFrame, metrics: list[str], pairs: list[list[str]]
+) -> list[tuple[str, Interval, float]]:
+    """Paired t over tags (means over the folds that both methods have), p-values after Holm."""
+    names, intervals, p_values = [], [], []
+    for metric in metrics:
+        for a, b in pairs:
+            difference = _paired(scores, metric, ["item", "fold"], a, b)
+            interval, p = paired_t(difference.groupby("item").mean())
+            names.append(f"{metric} {a} - {b}")
+            intervals.append(interval)
+            p_values.append(p)
+    return list(zip(names, intervals, holm(p_values).tolist(), strict=True))
+
+
+def _tag_difference(
+    scores: pd.DataFrame, metrics: list[str], pairs: list[list[str]], resampled: bool = True
+) -> list[Comparison]:
+    """Scores of tags: a paired t over tags as in the paper, and a bootstrap over songs.
+
+    Tags are correlated, so that the first alone finds too much. Both must agree where songs are
+    ``resampled``.
+    """
+    comparisons = []
+    tests = iter(_tag_tests(scores, metrics, pairs))
+    for metric in metrics:
+        for a, b in pairs:
+            name, interval, p = next(tests)
+            holds = interval.value > 0 and p < _SIGNIFICANCE
+            note = f"p {p:.2g}"
+            if resampled:
+                draws = _paired(scores, f"resampled_{metric}", ["repeat"], a, b)
+                songs = percentile_interval(interval.value, draws)
+                holds = holds and songs.low > 0
+                note += f", over songs [{songs.low:.3g}, {songs.high:.3g}]"
+            comparisons.append(Comparison(f"{name} ({note})", interval, holds))
+    return comparisons
+
+
+def _no_tag_difference(
+    scores: pd.DataFrame, metrics: list[str], pairs: list[list[str]]
+) -> list[Comparison]:
+    """Scores that a paired t over tags does not tell apart, which does not make them equal."""
+    return [
+        Comparison(f"{name} (p {p:.2g})", interval, p >= _SIGNIFICANCE)
+        for name, interval, p in _tag_tests(scores, metrics, pairs)
+    ]
+
+
+def _attempt(
+    scores: pd.DataFrame, method: str, metrics: list[str], pairs: list[list[str]]
+) -> list[Comparison]:
+    """Say that a method fails: it gives up on tags within its time, or its models are worse."""
+    given_up = float(_select(scores, "tags_given_up", method)["value"].sum())
+    if given_up:
+        interval = Interval(given_up, given_up, given_up)
+        return [Comparison(f"tags that {method} gave up on", interval, True)]
+    return _tag_difference(scores, metrics, pairs, resampled=False)
+
+
+def _margin(
+    scores: pd.DataFrame, metric: str, pairs: list[list[str]], at_least: float
+) -> list[Comparison]:
+    """Mean over tags of a score: a difference as large as was asked for, and not by chance."""
+    comparisons = []
+    for a, b in pairs:
+        difference = _paired(scores, metric, ["item", "fold"], a, b).groupby("item").mean()
+        draws = _paired(scores, f"resampled_{metric}", ["repeat"], a, b)
+        interval = percentile_interval(float(difference.mean()), draws)
+        holds = interval.value >= at_least and interval.low > 0
+        name = f"{metric} {a} - {b} (at least {at_least:g})"
+        comparisons.append(Comparison(name, interval, holds))
+    return comparisons
+
+
+def _seconds_by_fold(scores: pd.DataFrame, method: str) -> pd.Series:
+    """Seconds of learning in each fold, with its part of what is learned once for all folds."""
+    rows = _select(scores, "seconds", method)
+    tags = rows[rows["item"] == "tags"].groupby("fold")["value"].sum()
+    songs = float(rows.loc[rows["item"] == "songs", "value"].sum())
+    # A method that was tried on one fold only needs all models of songs for it.
+    return tags + songs / len(tags)
+
+
+def _learning_time_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
+    """How many times longer the first of each pair learned, in all; smallest and largest fold."""
+    comparisons = []
+    for slow, fast in pairs:
+        sides = [_seconds_by_fold(scores, method) for method in (slow, fast)]
+        folds = (sides[0] / sides[1]).dropna()
+        shared = folds.index
+        total = float(sides[0][shared].sum() / sides[1][shared].sum())
+        interval = Interval(total, float(folds.min()), float(folds.max()))
+        comparisons.append(
+            Comparison(f"seconds of learning {slow} / {fast}", interval, interval.low > 1)
+        )
+    return comparisons
+
+
+def _stage_share(
+    scores: pd.DataFrame, method: str, item: str, at_least: float, at_most: float
+) -> list[Comparison]:
+    """Share that a stage has of the seconds of learning."""
+    rows = _select(scores, "seconds", method)
+    stages = rows[rows["item"].isin(["songs", "tags"])].groupby("item")["value"].sum()
+    share = float(stages[item] / stages.sum())
+    name = f"share of {item} in the seconds of {method} ({at_least:g} to {at_most:g})"
+    return [Comparison(name, Interval(share, share, share), at_least <= share <= at_most)]
+
+
+def _memory_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
+    """How many times more memory the first of each pair needs in its largest stage."""
+    peaks = _select(scores, "peak_bytes").groupby("method")["value"].max()
+    comparisons = []
+    for large, small in pairs:
+        ratio = float(peaks[large] / peaks[small])
+        name = f"peak memory {large} / {small}"
+        comparisons.append(Comparison(name, Interval(ratio, ratio, ratio), ratio > 1))
+    return comparisons
+
+
 _RULES: Mapping[str, Callable[..., list[Comparison]]] = {
+    "attempt": _attempt,
     "bound": _bound,
     "convergence_ratio": _convergence_ratio,
     "cost_ratio": _cost_ratio,
     "cv_difference": _cv_difference,
+    "learning_time_ratio": _learning_time_ratio,
     "level_difference": _level_difference,
+    "margin": _margin,
+    "memory_ratio": _memory_ratio,
+    "no_tag_difference": _no_tag_difference,
     # Resampled images with fixed cluster labels (the item is the draw).
     "resampled_difference": partial(_percentile_difference, "item"),
     # Random starts of k-means.
     "run_difference": partial(_percentile_difference, "repeat"),
+    "stage_share": _stage_share,
     "subsampled_difference": _subsampled_difference,
+    "tag_difference": _tag_difference,
     "trial_bound": _trial_bound,
 }

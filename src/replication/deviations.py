@@ -189,6 +189,25 @@ def _parts(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     return texts
 
 
+def _test_likelihood(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
+    """Change of the log-likelihood of test songs against the main settings, on the same tags.
+
+    A run that does not try a variant skips it.
+    """
+    rows = scores[scores["metric"] == "test_log_likelihood"]
+    main = rows[rows["variant"] == ""].set_index(["method", "item", "fold"])["value"]
+    texts = []
+    for variant in variants:
+        varied = rows[rows["variant"] == variant].set_index(["method", "item", "fold"])["value"]
+        changes = (varied - main).dropna()
+        for method, values in changes.groupby("method", sort=False):
+            texts.append(
+                f"{variant}: log-likelihood of test songs by {method} "
+                f"{values.mean():+.2g} nats a frame"
+            )
+    return texts
+
+
 _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
@@ -197,5 +216,6 @@ _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "rand": _rand,
     "schemes": _schemes,
     "sweep": _sweep,
+    "test_likelihood": _test_likelihood,
     "variants": _variants,
 }

@@ -37,6 +37,7 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
         "extra_variance",
     ),
     "motion": ("nips2012_fig1", "extra_motion_clusters", "extra_motion_convergence"),
+    "music": (),
 }
 
 #: Data set whose images a figure shows; figures that are not listed show none.

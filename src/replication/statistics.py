@@ -1,4 +1,4 @@
-"""Intervals that fit the quantity: corrected resampled t, percentile, paired differences."""
+"""Intervals and tests that fit the quantity: corrected resampled t, percentile, paired t, Holm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-__all__ = ["Interval", "corrected_resampled_t", "percentile_interval"]
+__all__ = ["Interval", "corrected_resampled_t", "holm", "paired_t", "percentile_interval"]
 
 
 class Interval(NamedTuple):
@@ -85,3 +85,62 @@ def percentile_interval(value: float, draws: npt.ArrayLike, level: float = 0.95)
     tail = 50 * (1 - level)
     low, high = np.percentile(np.asarray(draws, dtype=float), [tail, 100 - tail])
     return Interval(float(value), float(low), float(high))
+
+
+def paired_t(differences: npt.ArrayLike, level: float = 0.95) -> tuple[Interval, float]:
+    """Test whether paired differences are zero on average.
+
+    Parameters
+    ----------
+    differences : array-like of shape (n,)
+        At least two.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    interval : Interval
+        Mean with its t interval.
+    p : float
+        Two-sided p-value; 1 if all differences are zero, 0 if all are equal and not zero.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two differences.
+    """
+    d = np.asarray(differences, dtype=float)
+    if d.ndim != 1 or d.size < 2:
+        raise ValueError(f"differences: at least two are needed, got shape {d.shape}")
+    mean, error = float(d.mean()), float(d.std(ddof=1) / np.sqrt(d.size))
+    reach = float(stats.t.ppf(0.5 + level / 2, d.size - 1)) * error
+    # Without any spread the statistic is infinite, or 0 / 0.
+    p = float(2 * stats.t.sf(abs(mean) / error, d.size - 1)) if error else float(mean == 0)
+    return Interval(mean, mean - reach, mean + reach), p
+
+
+def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Adjust p-values for the number of tests (Holm 1979).
+
+    The k-th smallest of n is multiplied by n - k + 1, and none may be smaller than one before it.
+
+    Parameters
+    ----------
+    p : array-like of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        At most 1, in the order of ``p``.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    values = np.asarray(p, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(len(values), 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

@@ -156,8 +156,8 @@ def test_shipped_claims_are_well_formed(repository):
     ("change", "message"),
     [
         ({"verdict": "reproduced"}, r"unknown keys \['verdict'\]"),
-        ({"rule": {"name": "guess"}}, "rule 'guess'; allowed: bound, "),
-        ({"kind": "opinion"}, "kind 'opinion'; allowed: cost, empirical, identity"),
+        ({"rule": {"name": "guess"}}, "rule 'guess'; allowed: attempt, bound, "),
+        ({"kind": "opinion"}, "kind 'opinion'; allowed: construction, cost, empirical, identity"),
     ],
 )
 def test_malformed_claims_are_named(tmp_path, change, message):

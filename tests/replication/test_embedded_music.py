@@ -8,6 +8,8 @@ import pytest
 from replication.datasets.audio import load_audio
 from replication.datasets.cal500 import find_audio
 from replication.datasets.embedded import cal500 as embedded
+from replication.datasets.embedded import order_songs
+from replication.datasets.embedded.song_tags import SCORE, stream
 from replication.datasets.song_annotations import (
     Annotations,
     modelled_tags,
@@ -328,18 +330,18 @@ FROZEN_SOUND = [(0.14024, 1057.4), (0.14615, 1108.1), (0.1628, 1344.8)]
 
 
 def test_each_pair_of_sounds_belongs_to_one_order_tag():
-    pairs = [frozenset(pair) for pairing in embedded._PAIRINGS for pair in pairing]
+    pairs = [frozenset(pair) for pairing in order_songs._PAIRINGS for pair in pairing]
     assert len(pairs) == len(set(pairs)) == 15
-    for pairing in embedded._PAIRINGS:
+    for pairing in order_songs._PAIRINGS:
         assert sorted(sound for pair in pairing for sound in pair) == list(range(6))
 
 
 def test_frames_are_the_same_under_every_order_tag():
     """With their derivatives, as multisets; the weak noise on top is left out."""
     features = [
-        MFCC()(embedded._order_signal(tag, 6.0, np.random.default_rng(1)).astype(np.float32)).round(
-            2
-        )
+        MFCC()(
+            order_songs._order_signal(tag, 6.0, np.random.default_rng(1)).astype(np.float32)
+        ).round(2)
         for tag in range(5)
     ]
     first = features[0][np.lexsort(features[0].T)]
@@ -366,8 +368,8 @@ def test_order_tags_are_heard_in_which_sounds_alternate(tag):
     """Every note is recognised by its spectrum; each third of the song alternates two sounds."""
     song = 7
     signal = embedded.order_song(tag, song, 8.0)
-    rng = embedded._generator(embedded._ORDER_SEED, 0, song, embedded._SCORE)
-    padded = np.pad(embedded._order_sounds(rng), ((0, 0), (0, 4 * 512))).astype(np.float32)
+    rng = stream(order_songs.ORDER_SEED, 0, song, SCORE)
+    padded = np.pad(order_songs._order_sounds(rng), ((0, 0), (0, 4 * 512))).astype(np.float32)
     known = np.array([LogMel()(sound)[:5].max(axis=0) for sound in padded])
     notes = LogMel()(signal[4 * 512 :])
     notes = notes[: len(notes) // 10 * 10].reshape(-1, 10, 34)[:, :5].max(axis=1)
@@ -380,4 +382,4 @@ def test_order_tags_are_heard_in_which_sounds_alternate(tag):
         first, second = part[:2].tolist()
         np.testing.assert_array_equal(part, [first, second] * (third // 2))
         pairs.add(frozenset((first, second)))
-    assert pairs == {frozenset(pair) for pair in embedded._PAIRINGS[tag]}
+    assert pairs == {frozenset(pair) for pair in order_songs._PAIRINGS[tag]}

@@ -21,18 +21,26 @@ DATASET_OF = {
     "textures": "uiuc_texture",
     "faces": "animal_faces",
     "motion": "cmu_mocap",
+    "music": "cal500",
 }
 METRICS = {
     "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
     "faces": ["variance", "svm", "multiclass", "kmeans", "identities", "inversion"],
     "motion": ["hierarchy", "convergence"],
+    "music": ["cal500", "order", "estimation"],
 }
 # Protocols whose seconds count as results.
-TIMINGS = {"textures": [], "faces": [], "motion": ["hierarchy", "convergence"]}
+TIMINGS = {
+    "textures": [],
+    "faces": [],
+    "motion": ["hierarchy", "convergence"],
+    "music": ["tagging"],
+}
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
     "faces": ["cvpr2016_fig4", "cvpr2016_fig5"],
     "motion": ["nips2012_table2"],
+    "music": ["nips2012_table3"],
 }
 # Markers have no skeleton to draw.
 NOT_DRAWN = (
@@ -52,6 +60,18 @@ MOTION_METHODS = [
     "parameter_kmeans",
     "sampled_kl",
 ]
+# replication.protocols.tagging.METHODS: what models of songs a method of tagging starts from.
+MUSIC_METHODS = {
+    "vhem": "h3m",
+    "em_h3m": None,
+    "ppk_sc": "hmm",
+    "hem_dtm": "dtm",
+    "hem_gmm": "gmm",
+    "shem": "h3m",
+    "ppk_sc_pair": "hmm_pair",
+}
+# Collections of songs and the names of their scores.
+MUSIC_EXPERIMENTS = {"cal500": "music", "order": "music_order"}
 
 
 wildcard_constraints:
@@ -59,8 +79,10 @@ wildcard_constraints:
     experiment="|".join(DATASET_OF),
     variant="[a-z0-9_]+",
     part="paper|extra",
+    method="|".join({*MOTION_METHODS, *MUSIC_METHODS}),
+    collection="|".join(MUSIC_EXPERIMENTS),
+    kind="h3m|hmm|hmm_pair|gmm|dtm",
     block="[0-9]+",
-    method="|".join(MOTION_METHODS),
     trial="[0-9]+",
     first="[0-9]+",
     last="[0-9]+",
@@ -85,13 +107,19 @@ def dataset_sources(wildcards):
     """Source files that decide a data set's raw files: the shared ones and its own."""
     shared = ("__init__", "archives", "catalog", "download", "images", "manifest")
     own = (wildcards.dataset, f"embedded.{wildcards.dataset}")
-    # The motions' files are read, and synthetic ones made, by modules with names of their own.
+    # Motions and songs are read, and synthetic ones made, by modules with names of their own.
     more = {
         "cmu_mocap": [
             "replication.datasets.asf_amc",
             "replication.datasets.c3d",
             "replication.features.skeleton",
-        ]
+        ],
+        "cal500": [
+            "replication.datasets.audio",
+            "replication.datasets.song_annotations",
+            "replication.datasets.embedded.song_tags",
+            "replication.datasets.embedded.song_sound",
+        ],
     }
     return package_sources(
         *(f"replication.datasets.{module}" for module in (*shared, *own)),
@@ -268,6 +296,138 @@ def block_models(wildcards):
     ]
 
 
+def music_manifest(collection):
+    """List of the songs of a collection."""
+    return (
+        manifest("music") if collection == "cal500" else results("data/order_songs.csv")
+    )
+
+
+def music_summary(collection):
+    """Origin of a collection."""
+    return (
+        summary("music") if collection == "cal500" else results("data/order_songs.json")
+    )
+
+
+def music_raw(collection):
+    """Folder of a collection's files."""
+    return (
+        raw_folder("music") if collection == "cal500" else f"data/raw/{RUN}/order_songs"
+    )
+
+
+def music_experiment(wildcards):
+    """Name under which a collection is scored; it decides the collection's seeds."""
+    return MUSIC_EXPERIMENTS[wildcards.collection]
+
+
+def music_sequences():
+    """How songs are cut."""
+    features = settings("music", "features")
+    return {"length": features["sequence_length"], "overlap": features["overlap"]}
+
+
+def music_split(wildcards):
+    """How songs are dealt out; all tags of the order collection take part."""
+    changes = {"vocabulary": "modelled"} if wildcards.collection == "order" else {}
+    return {**settings("music", "split"), **changes}
+
+
+def music_scoring(wildcards):
+    """How songs are scored; those of the order collection have one tag each."""
+    changes = {"annotated": 1} if wildcards.collection == "order" else {}
+    return {**settings("music", "scoring"), **changes}
+
+
+def music_features(collection, features):
+    """Features of all songs of a collection."""
+    return [
+        results(f"features/music/{collection}/{features}_{block}.npz")
+        for block in range(settings("music", "features")["blocks"])
+    ]
+
+
+def music_song_models(collection, kind, folder="models", suffix="npz"):
+    """Models of one kind of all songs of a collection."""
+    return [
+        results(f"{folder}/music/{collection}/songs_{kind}_{block}.{suffix}")
+        for block in range(settings("music", "features")["blocks"])
+    ]
+
+
+def song_model_features(wildcards):
+    """Features that a block of models of songs is of."""
+    features = "mel" if wildcards.kind == "dtm" else "mfcc"
+    path = "features/music/{collection}/{features}_{block}.npz"
+    return results(path.format(features=features, **wildcards))
+
+
+def tag_model_base(wildcards):
+    """What a method learns tags from: models of songs, or their features."""
+    kind = MUSIC_METHODS[wildcards.method]
+    if kind is None:
+        return music_features(wildcards.collection, "mfcc")
+    return music_song_models(wildcards.collection, kind)
+
+
+def method_features(wildcards):
+    """Features that a method scores."""
+    kind = MUSIC_METHODS[wildcards.method]
+    return music_features(wildcards.collection, "mel" if kind == "dtm" else "mfcc")
+
+
+def music_methods(collection):
+    """Methods that are run on a collection."""
+    part = (
+        config["experiments"]["music"]
+        if collection == "cal500"
+        else settings("music", "order")
+    )
+    return [*part["methods"], *part.get("once", [])]
+
+
+def music_blocks(collection):
+    """Methods with the folds of each of their jobs, as in vhem_0-4; some get one fold only."""
+    split = settings("music", "split")
+    once = config["experiments"]["music"]["once"]
+    return [
+        f"{method}_{first}-{last}"
+        for method in music_methods(collection)
+        for first, last in (
+            [(0, 0)]
+            if method in once
+            else repeat_blocks(split["folds"], split["block"])
+        )
+    ]
+
+
+def music_runs(collection):
+    """Scores of the songs of a collection by all methods."""
+    return [
+        results(f"runs/music/{collection}/{block}.npz")
+        for block in music_blocks(collection)
+    ]
+
+
+def music_timings():
+    """Costs of learning and scoring CAL500."""
+    kinds = {MUSIC_METHODS[method] for method in music_methods("cal500")} - {None}
+    return [
+        results("timings/music/memory.csv"),
+        *(
+            path
+            for kind in sorted(kinds)
+            for path in music_song_models("cal500", kind, "timings", "csv")
+        ),
+        *(
+            results(f"timings/music/cal500/{stage}_{block}.csv")
+            for block in music_blocks("cal500")
+            for stage in ("tags", "scores")
+        ),
+    ]
+
+
 def metric_files(*experiments, part=None):
     """Scores of the experiments (default: all), or only those of one protocol."""
     return [
@@ -302,7 +462,9 @@ def withheld():
 
 def figure_files(*experiments, without=()):
     """Files of the figures that the experiments (default: all) take part in."""
-    names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]} - NOT_DRAWN
+    names = {
+        name for e in enabled_experiments(*experiments) for name in FIGURES[e]
+    } - NOT_DRAWN
     names -= set(without)
     return expand(
         results("figures/{name}.{format}"), name=sorted(names), format=FORMATS

@@ -43,6 +43,24 @@ rule tabulate_nips2012_table2:
         "../scripts/tabulate_nips2012_table2.py"
 
 
+rule tabulate_nips2012_table3:
+    input:
+        metrics=results("metrics/music_cal500.csv"),
+        timings=results("timings/music_tagging.csv"),
+        paper="resources/paper/nips2012_table3.csv",
+        code=package_sources("replication.tables"),
+    output:
+        expand(results("tables/nips2012_table3.{format}"), format=["csv", "md", "tex"]),
+    log:
+        results("logs/tabulate_nips2012_table3.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        retrieved=settings("music", "scoring")["retrieved"],
+    script:
+        "../scripts/tabulate_nips2012_table3.py"
+
+
 rule evaluate_claims:
     input:
         claims="resources/claims.yaml",

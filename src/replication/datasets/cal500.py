@@ -16,14 +16,15 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import joblib
 
-from replication.datasets.audio import AudioFileError, load_audio
 from replication.datasets.catalog import DataSet, read_checksums, read_published
-from replication.datasets.embedded import cal500 as embedded
+from replication.datasets.embedded.song_tags import TAGS, VERSION
 from replication.datasets.manifest import Prepared, RawFolder, Request, build_table, standing
 from replication.datasets.song_annotations import (
+    AUDIO_FOLDER,
     FILES,
     Cal500Error,
     check_published_counts,
@@ -76,7 +77,7 @@ def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFil
     Cal500Error
         If the folder is missing or a song has several files.
     """
-    audio = Path(folder) / embedded.AUDIO_FOLDER
+    audio = Path(folder) / AUDIO_FOLDER
     if not audio.is_dir():
         raise Cal500Error(
             f"{audio}: no such folder; it must hold the recordings <artist>-<title>.mp3 "
@@ -116,7 +117,7 @@ def _identify(file: str) -> tuple[str, str] | None:
     """Return id and label of a file of the data set, or None for any other file."""
     folder, _, name = file.rpartition("/")
     path = Path(name)
-    if folder == embedded.AUDIO_FOLDER and path.suffix.lower() in AUDIO_SUFFIXES:
+    if folder == AUDIO_FOLDER and path.suffix.lower() in AUDIO_SUFFIXES:
         return path.stem, "song"
     if not folder and name in FILES:
         return path.stem, "annotations"
@@ -127,11 +128,22 @@ def _fault_of(path: Path) -> str | None:
     """Return what is wrong with a recording, or None. Annotations are checked when read."""
     if path.suffix.lower() not in AUDIO_SUFFIXES:
         return None
+    # As in _generate: not every job reads sound.
+    from replication.datasets.audio import AudioFileError, load_audio
+
     try:
         load_audio(path)
     except AudioFileError as error:
         return error.fault
     return None
+
+
+def _generate(folder: str | os.PathLike[str], **sizes: Any) -> None:
+    """Write synthetic songs, see :func:`replication.datasets.embedded.cal500.write`."""
+    # Not at the top: what makes sound takes seconds to import, and every job imports this module.
+    from replication.datasets.embedded import cal500
+
+    cal500.write(folder, **sizes)
 
 
 def from_folder(request: Request) -> Prepared:
@@ -174,7 +186,7 @@ def from_folder(request: Request) -> Prepared:
     if not used or (missing and not request.allow_subset):
         raise Cal500Error(_missing_message(request, annotations.songs, missing))
     folder.finish()
-    absent = [f"{embedded.AUDIO_FOLDER}/{song}.mp3" for song in missing]
+    absent = [f"{AUDIO_FOLDER}/{song}.mp3" for song in missing]
     table = build_table(
         request.dataset,
         "real",
@@ -192,9 +204,7 @@ def from_folder(request: Request) -> Prepared:
         origin="real",
         table=table,
         archives={},
-        ignored=tuple(
-            f"{embedded.AUDIO_FOLDER}/{path.name}" for path in offered.audio_without_song
-        ),
+        ignored=tuple(f"{AUDIO_FOLDER}/{path.name}" for path in offered.audio_without_song),
     )
 
 
@@ -221,7 +231,7 @@ def _take_annotations(request: Request, raw: Path, listed: Mapping[str, str]) ->
 
 
 def _offered_audio(request: Request, songs: Sequence[str]) -> AudioFiles:
-    if request.archives is None or not (request.archives / embedded.AUDIO_FOLDER).is_dir():
+    if request.archives is None or not (request.archives / AUDIO_FOLDER).is_dir():
         return AudioFiles({}, tuple(songs), ())
     return find_audio(request.archives, songs)
 
@@ -230,7 +240,7 @@ def _take_audio(
     request: Request, folder: RawFolder, offered: AudioFiles, kept: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Copy the intact recordings; return sums of these, and sums and faults of the others."""
-    files = {f"{embedded.AUDIO_FOLDER}/{path.name}": path for path in offered.paths.values()}
+    files = {f"{AUDIO_FOLDER}/{path.name}": path for path in offered.paths.values()}
     sums = {file: sha256_of(path) for file, path in files.items()}
     new = [file for file in files if kept.get(file) != sums[file]]
     faults = joblib.Parallel(n_jobs=request.n_jobs)(
@@ -269,7 +279,7 @@ def _missing_message(request: Request, songs: Sequence[str], missing: Sequence[s
     lines = [
         f"{request.dataset.name}: recordings of {at_hand:,} of {len(songs):,} songs are at hand",
         f"  missing ({len(missing):,}): {shown}",
-        f"  recordings are looked for in {place}/{embedded.AUDIO_FOLDER}, "
+        f"  recordings are looked for in {place}/{AUDIO_FOLDER}, "
         f"named <artist>-<title> with suffix {', '.join(AUDIO_SUFFIXES)}",
     ]
     if at_hand:
@@ -282,9 +292,9 @@ CAL500 = DataSet(
     items="songs and files of annotations",
     identify=_identify,
     fault_of=_fault_of,
-    generate=embedded.write,
-    generator_version=embedded.VERSION,
-    sizes={"songs": 100, "seconds": 15, "tags": len(embedded.TAGS)},
+    generate=_generate,
+    generator_version=VERSION,
+    sizes={"songs": 100, "seconds": 15, "tags": len(TAGS)},
     max_archive_bytes=1 << 31,
 )
 """Labels of its files are ``song`` and ``annotations``; the id of a song is its name."""

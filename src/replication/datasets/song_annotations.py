@@ -28,6 +28,7 @@ from replication.datasets.catalog import DataSetError
 from replication.io import atomic_path
 
 __all__ = [
+    "AUDIO_FOLDER",
     "FILES",
     "PUBLISHED_COUNTS",
     "Annotations",
@@ -46,6 +47,8 @@ _SONGS, _TAGS = "songNames.txt", "vocab.txt"
 _HARD, _SOFT = "hardAnnotations.txt", "softAnnotations.txt"
 FILES = (_SONGS, _TAGS, _HARD, _SOFT)
 """The four files."""
+AUDIO_FOLDER = "CAL500_32kps"
+"""The folder of recordings beside them."""
 
 
 class Cal500Error(DataSetError):

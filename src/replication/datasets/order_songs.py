@@ -1,0 +1,63 @@
+"""The order collection as a data set of its own: files in CAL500's layout, a manifest, an origin.
+
+It is always synthetic and has no published form, so that it stands outside the data sets that
+:func:`replication.datasets.prepare` knows.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replication.datasets.cal500 import find_audio
+from replication.datasets.embedded.cal500 import write_order_songs
+from replication.datasets.manifest import COLUMNS
+from replication.datasets.song_annotations import read_annotations
+from replication.io import sha256_of
+
+__all__ = ["prepare_order_songs"]
+
+
+def prepare_order_songs(
+    folder: str | os.PathLike[str], *, songs: int, seconds: int, seed: int
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Write the songs of :mod:`replication.datasets.embedded.order_songs` and list them.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder for the files.
+    songs : int
+        Number of songs.
+    seconds : int
+        Duration of a song in s.
+    seed : int
+        Seed of the collection.
+
+    Returns
+    -------
+    manifest : pandas.DataFrame
+        Columns :data:`replication.datasets.manifest.COLUMNS`, a row a song.
+    summary : dict
+        ``dataset``, ``origin`` and ``songs``.
+    """
+    write_order_songs(folder, songs=songs, seconds=seconds, seed=seed)
+    paths = find_audio(folder, read_annotations(folder).songs).paths
+    rows = [
+        {
+            "id": song,
+            "label": "song",
+            "file": path.relative_to(Path(folder)).as_posix(),
+            "sha256": sha256_of(path),
+            "origin": "synthetic",
+            "check": "unlisted",
+            "status": "used",
+            "note": "",
+        }
+        for song, path in paths.items()
+    ]
+    summary = {"dataset": "order_songs", "origin": "synthetic", "songs": songs}
+    return pd.DataFrame(rows, columns=list(COLUMNS)), summary

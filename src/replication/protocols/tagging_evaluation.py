@@ -1,0 +1,208 @@
+"""Scores of the music experiment per tag and fold, and on resampled songs (NIPS 2012, Table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from replication.protocols.seeds import repetition_seed
+from replication.protocols.tagging import SongSplit
+from replication.protocols.tagging_scores import (
+    EmptyPrecision,
+    annotation_scores,
+    mean_over_tags,
+    retrieval_scores,
+    semantic_multinomial,
+)
+
+__all__ = ["ScoringSettings", "evaluate_tagging", "join_folds", "resample_songs", "song_stage"]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoringSettings:
+    """How annotation and retrieval are scored.
+
+    Parameters
+    ----------
+    annotated : int
+        Tags that each song gets.
+    retrieved : int
+        Songs that are looked at for the precision at the top of a ranking.
+    empty_precision : {"prior", "zero", "skip"}
+        Precision of a tag that no song gets, see
+        :func:`replication.protocols.tagging_scores.annotation_scores`.
+    """
+
+    annotated: int
+    retrieved: int
+    empty_precision: EmptyPrecision
+
+
+def join_folds(blocks: Iterable[Mapping[str, npt.NDArray[Any]]]) -> dict[str, dict[int, Array]]:
+    """Bring the folds of each method together.
+
+    Parameters
+    ----------
+    blocks : iterable of mapping
+        What :func:`replication.protocols.tagging.score_songs` found, several blocks of folds a
+        method.
+
+    Returns
+    -------
+    dict of dict of ndarray
+        For each method and fold the scores, shape (n_songs, n_tags). A method that modelled no
+        tag, or gave up on some, is left out.
+    """
+    joined: dict[str, dict[int, Array]] = {}
+    for block in blocks:
+        for fold in block["folds"].tolist():
+            joined.setdefault(str(block["method"]), {})[fold] = block["scores"]
+    return joined
+
+
+def evaluate_tagging(
+    split: SongSplit, found: Mapping[str, Mapping[int, Array]], scoring: ScoringSettings
+) -> list[dict[str, Any]]:
+    """Score every method, fold and tag.
+
+    Parameters
+    ----------
+    split : SongSplit
+    found : mapping of str to mapping
+        See :func:`join_folds`.
+    scoring : ScoringSettings
+
+    Returns
+    -------
+    list of dict
+        Rows for :func:`replication.protocols.metrics.metric_table` with the tag as ``item`` and
+        the metrics ``precision``, ``recall``, ``f_score``, ``average_precision``,
+        ``precision_at_k`` and ``aroc``; undefined scores have no row.
+    """
+    rows = []
+    for method, folds in found.items():
+        for fold, scores in folds.items():
+            songs = np.flatnonzero(split.folds == fold)
+            columns, by_metric = _score(split, scores, songs, scoring)
+            for metric, values in by_metric.items():
+                rows += [
+                    {"method": method, "item": tag, "fold": fold, "metric": metric, "value": value}
+                    for tag, value in zip(
+                        split.tags[columns].tolist(), values.tolist(), strict=True
+                    )
+                    if not np.isnan(value)
+                ]
+    return rows
+
+
+def _score(
+    split: SongSplit,
+    scores: Array,
+    songs: npt.NDArray[np.int64],
+    scoring: ScoringSettings,
+) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
+    """Scores of the tags that have a model, on some songs of one fold (with repetitions)."""
+    columns = np.flatnonzero(~np.isnan(scores[songs[0]]))
+    multinomial = semantic_multinomial(scores[np.ix_(songs, columns)])
+    truth = split.annotations[np.ix_(songs, columns)]
+    annotation = annotation_scores(
+        multinomial,
+        truth,
+        n_annotated=scoring.annotated,
+        empty_precision=scoring.empty_precision,
+    )
+    retrieval = retrieval_scores(multinomial, truth, k=scoring.retrieved)
+    return columns, {**vars(annotation), **vars(retrieval)}
+
+
+def resample_songs(
+    split: SongSplit,
+    found: Mapping[str, Mapping[int, Array]],
+    scoring: ScoringSettings,
+    *,
+    draws: int,
+    seed: int,
+    experiment: str,
+) -> list[dict[str, Any]]:
+    """Score the same models on test songs drawn with replacement.
+
+    Tags are correlated, so that a test over tags takes them for more evidence than they are; songs
+    are drawn independently. What varies here is the test songs only, not the learning.
+
+    Parameters
+    ----------
+    split, found, scoring
+        As for :func:`evaluate_tagging`.
+    draws, seed, experiment
+        Number of draws, and what decides them.
+
+    Returns
+    -------
+    list of dict
+        Rows with the metrics ``resampled_precision`` and so on, each the mean over folds and then
+        tags, with the draw as ``repeat``. A draw takes the same songs for all methods, so that
+        differences are paired. Methods that were not run on all folds are left out.
+    """
+    folds = np.unique(split.folds).tolist()
+    complete = {method: by_fold for method, by_fold in found.items() if sorted(by_fold) == folds}
+    rows: list[dict[str, Any]] = []
+    for draw in range(draws):
+        state = repetition_seed(seed, f"{experiment}/resampling", draw)
+        rng = np.random.default_rng(state)
+        songs = {
+            f: rng.choice(np.flatnonzero(split.folds == f), (split.folds == f).sum()) for f in folds
+        }
+        for method, by_fold in complete.items():
+            shared = {"method": method, "repeat": draw, "seed": state}
+            for metric, values in _over_folds(split, by_fold, songs, scoring):
+                value = mean_over_tags(values)[0]
+                rows.append({**shared, "metric": f"resampled_{metric}", "value": value})
+    return rows
+
+
+def _over_folds(
+    split: SongSplit,
+    by_fold: Mapping[int, Array],
+    songs: Mapping[int, npt.NDArray[np.int64]],
+    scoring: ScoringSettings,
+) -> Iterator[tuple[str, list[Array]]]:
+    """Each metric with its values of all tags, fold by fold."""
+    collected: dict[str, list[Array]] = {}
+    for fold, scores in by_fold.items():
+        columns, by_metric = _score(split, scores, songs[fold], scoring)
+        for metric, values in by_metric.items():
+            every = np.full(len(split.tags), np.nan)
+            every[columns] = values
+            collected.setdefault(metric, []).append(every)
+    yield from collected.items()
+
+
+def song_stage(
+    timings: Iterable[Mapping[str, Any]], kinds: Mapping[str, str | None], methods: Iterable[str]
+) -> Iterator[dict[str, Any]]:
+    """Rows of seconds of a song stage for every method that starts from its models.
+
+    Parameters
+    ----------
+    timings : iterable of mapping
+        Rows of :func:`replication.protocols.tagging.fit_song_models`, whose method is the kind of
+        model, and other rows, which are handed on.
+    kinds : mapping of str to str
+        Method -> kind of song models.
+    methods : iterable of str
+        Methods of the run.
+    """
+    methods = list(methods)
+    for row in timings:
+        if row["item"] != "songs":
+            yield dict(row)
+            continue
+        for method in methods:
+            if kinds[method] == row["method"]:
+                yield {**row, "method": method}

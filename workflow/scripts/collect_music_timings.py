@@ -1,0 +1,18 @@
+from typing import TYPE_CHECKING
+
+from replication.io import log_to, read_metrics
+from replication.protocols.metrics import write_scores
+from replication.protocols.tagging import METHODS
+from replication.protocols.tagging_evaluation import song_stage
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+rows = read_metrics(snakemake.input.timings).fillna("").to_dict("records")
+write_scores(
+    snakemake.output.timings,
+    song_stage(rows, METHODS, snakemake.params.methods),
+    experiment="music",
+    summary=snakemake.input.summary,
+)

@@ -1,0 +1,32 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.io import log_to
+from replication.protocols.estimation import compare_estimation
+from replication.protocols.metrics import write_scores
+from replication.protocols.tagging import (
+    FeatureFiles,
+    SequenceSettings,
+    SongSettings,
+    SongSplit,
+    TagSettings,
+    read_base,
+)
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+rows = compare_estimation(
+    read_base("vhem", snakemake.input.models),
+    FeatureFiles(snakemake.input.features),
+    SongSplit.from_arrays(np.load(snakemake.input.split)),
+    SequenceSettings(**snakemake.params.sequences),
+    SongSettings(**snakemake.params.songs),
+    TagSettings(**snakemake.params.tags),
+    **snakemake.params.estimation,
+    seed=snakemake.params.seed,
+    experiment="music",
+)
+write_scores(snakemake.output.metrics, rows, experiment="music", summary=snakemake.input.summary)

@@ -1,0 +1,26 @@
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from replication.io import log_to, save_arrays, write_table
+from replication.protocols.tagging import (
+    FeatureFiles,
+    SequenceSettings,
+    SongSettings,
+    fit_song_models,
+)
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+models, timings = fit_song_models(
+    snakemake.wildcards.kind,
+    FeatureFiles([snakemake.input.features]),
+    SequenceSettings(**snakemake.params.sequences),
+    SongSettings(**snakemake.params.songs),
+    seed=snakemake.params.seed,
+    experiment=snakemake.params.experiment,
+)
+save_arrays(snakemake.output.models, **models.to_arrays())
+write_table(snakemake.output.timing, pd.DataFrame(timings))

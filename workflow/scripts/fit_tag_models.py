@@ -1,0 +1,34 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from replication.io import log_to, save_arrays, write_table
+from replication.protocols.tagging import (
+    SequenceSettings,
+    SongSettings,
+    SongSplit,
+    TagSettings,
+    fit_tag_models,
+    pools_to_arrays,
+    read_base,
+)
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+names = snakemake.wildcards
+models, timings = fit_tag_models(
+    names.method,
+    read_base(names.method, snakemake.input.base),
+    SongSplit.from_arrays(np.load(snakemake.input.split)),
+    range(int(names.first), int(names.last) + 1),
+    SequenceSettings(**snakemake.params.sequences),
+    SongSettings(**snakemake.params.songs),
+    TagSettings(**snakemake.params.tags),
+    seed=snakemake.params.seed,
+    experiment=snakemake.params.experiment,
+)
+save_arrays(snakemake.output.models, **pools_to_arrays(models))
+write_table(snakemake.output.timing, pd.DataFrame(timings))

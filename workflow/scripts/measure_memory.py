@@ -1,0 +1,31 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from replication.io import log_to, write_table
+from replication.protocols.estimation import measure_memory
+from replication.protocols.tagging import (
+    FeatureFiles,
+    SequenceSettings,
+    SongSettings,
+    SongSplit,
+    TagSettings,
+    read_base,
+)
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+rows = measure_memory(
+    lambda: read_base("vhem", snakemake.input.models),
+    FeatureFiles(snakemake.input.features),
+    SongSplit.from_arrays(np.load(snakemake.input.split)),
+    SequenceSettings(**snakemake.params.sequences),
+    SongSettings(**snakemake.params.songs),
+    TagSettings(**snakemake.params.tags),
+    seed=snakemake.params.seed,
+    experiment="music",
+)
+write_table(snakemake.output.timing, pd.DataFrame(rows))

@@ -1,0 +1,18 @@
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from replication.io import log_to, read_metrics
+from replication.tables import tabulate_tagging, write_tables
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+log_to(snakemake.log[0])
+table = tabulate_tagging(
+    read_metrics([snakemake.input.metrics]),
+    read_metrics([snakemake.input.timings]),
+    pd.read_csv(snakemake.input.paper),
+    retrieved=snakemake.params.retrieved,
+)
+write_tables(snakemake.output, table)
