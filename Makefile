@@ -3,18 +3,21 @@
 CONFIG ?= config.yaml
 ARCHIVES ?=
 ALLOW_SUBSET ?=
+ONLY ?=
 TARGET ?=
 CORES ?= all
 PYTHON ?= python3
 
 BIN := .venv/bin
 LAUNCH = $(BIN)/python -m replication.launch $(TARGET) --configfile '$(CONFIG)' --cores $(CORES) \
-	$(if $(ARCHIVES),--archives '$(ARCHIVES)') $(if $(ALLOW_SUBSET),--allow-subset $(ALLOW_SUBSET))
+	$(if $(ARCHIVES),--archives '$(ARCHIVES)') $(if $(ALLOW_SUBSET),--allow-subset $(ALLOW_SUBSET)) \
+	$(if $(ONLY),--only '$(ONLY)')
 
 .PHONY: help install reproduce plan report report-public test lint lock clean
 
 help:
 	@echo 'make reproduce [CONFIG=config.yaml] [ARCHIVES=<folder>] [ALLOW_SUBSET=true] [TARGET=<target or file>] [CORES=<n>]'
+	@echo '               [ONLY=<data set>,...]: without the other data sets'
 	@echo 'make plan      what a run with the same arguments would do'
 	@echo 'make report    one HTML file of all figures of a finished run; for your own eyes'
 	@echo 'make report-public   the same without pictures of data that may not be passed on'

@@ -39,10 +39,18 @@ class AnotherRunIsActive(RuntimeError):
     """The folder's run lock is held by a living process."""
 
 
+class UnknownDataSet(ValueError):
+    """A run is asked for with a data set that the configuration does not have."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the workflow and return Snakemake's exit status, or 1 if another run is active."""
-    options = _parser().parse_args(arguments)
-    command = _snakemake_command(options)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        command = _snakemake_command(options)
+    except UnknownDataSet as error:
+        parser.error(str(error))
     if options.report:
         report = Path("results") / str(merged_configuration(options.configfile).get("run"))
         report = report / _REPORTS[options.report]
@@ -73,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m replication.launch", description=__doc__)
     parser.add_argument("targets", nargs="*", help="named targets or files; default: everything")
     parser.add_argument("--configfile", default="config.yaml", type=Path)
+    parser.add_argument(
+        "--only", help="data sets that take part, with commas between; the others are left out"
+    )
     parser.add_argument("--archives", help="folder of the published archives")
     parser.add_argument("--allow-subset", choices=["true", "false"])
     parser.add_argument("--cores", default="all")
@@ -90,6 +101,8 @@ def _snakemake_command(options: argparse.Namespace) -> list[str]:
     overrides = []
     if options.archives:
         overrides.append(f"archives={json.dumps(options.archives)}")
+    if options.only:
+        overrides.append(f"datasets={json.dumps(_left_out(options))}")
     if options.allow_subset:
         overrides.append(f"allow_subset={options.allow_subset}")
     return [
@@ -103,6 +116,18 @@ def _snakemake_command(options: argparse.Namespace) -> list[str]:
         str(options.configfile),
         *(["--config", *overrides] if overrides else []),
     ]
+
+
+def _left_out(options: argparse.Namespace) -> dict[str, dict[str, bool]]:
+    """Return the settings that leave all data sets out but those of ``--only``."""
+    if not options.only:
+        return {}
+    known = list(merged_configuration(options.configfile).get("datasets", {}))
+    wanted = options.only.split(",")
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise UnknownDataSet(f"--only: no data set {unknown[0]!r}; there are {', '.join(known)}")
+    return {name: {"enabled": False} for name in known if name not in wanted}
 
 
 @contextmanager
@@ -196,8 +221,9 @@ def _data_preflight(options: argparse.Namespace) -> str:
     config = merged_configuration(options.configfile)
     archives = Path(options.archives or config.get("archives", "data/archives"))
     texts = []
+    left_out = _left_out(options)
     for name in DATASETS:
-        settings = config.get("datasets", {}).get(name, {})
+        settings = {**config.get("datasets", {}).get(name, {}), **left_out.get(name, {})}
         source = settings.get("source")
         if settings.get("enabled") and source in ("archives", "download"):
             raw = Path("data/raw") / str(config["run"]) / name
