@@ -14,16 +14,19 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from replication.datasets import catalog, prepare
+from replication.datasets import catalog, groups_of, prepare, read_manifest, write_manifest
 from replication.datasets.animal_faces import (
     ANIMAL_FACES,
     duplicate_groups,
     load_faces,
     select_classes,
+    select_faces,
 )
 from replication.datasets.embedded.animal_faces import CLASSES
+from replication.protocols.svm import stratified_folds
 
 NAME = "animal_faces"
+SMALL = {"images_per_class": 2, "min_side": 32, "max_side": 40}
 COUNTS = {
     "BearHead": 101, "CatHead": 160, "ChickenHead": 100, "CowHead": 104, "DeerHead": 103,
     "DogHead": 389, "DuckHead": 103, "EagleHead": 101, "ElephantHead": 100, "HumanHead": 100,
@@ -203,6 +206,21 @@ def test_copies_share_a_group_and_others_are_alone():
     assert duplicate_groups(faces).tolist() == [0, 1, 2, 0, 1, 2, 6]
 
 
+def test_the_images_of_an_experiment_with_their_copies(tmp_path):
+    prepared = prepare(NAME, source="embedded", raw=tmp_path / "raw", embedded=SMALL, seed=1)
+    first, second = (tmp_path / "raw" / file for file in prepared.manifest["file"][:2])
+    shutil.copy(first, second)
+    images = select_faces(prepared.manifest, tmp_path / "raw", natural=False)
+    assert "Natural" not in set(images["label"])
+    assert images["group"][0] == images["group"][1]
+    assert images["group"].nunique() == len(images) - 1
+    images.to_csv(tmp_path / "images.csv", index=False)
+    read = read_manifest(tmp_path / "images.csv")
+    np.testing.assert_array_equal(groups_of(read), images["group"])
+    write_manifest(tmp_path / "manifest.csv", prepared)
+    assert groups_of(read_manifest(tmp_path / "manifest.csv")) is None
+
+
 def test_what_is_alike_in_pairs_is_one_group():
     start, end = (np.asarray(picture(seed, 48, 48), dtype=float) for seed in (1, 2))
     chain = [start + share * (end - start) for share in (0.0, 0.2, 0.4)]
@@ -259,3 +277,18 @@ def test_real_copies_are_found(real):
     assert 40 <= len(in_pairs) <= 70
     labels = in_pairs.index.str.split("/").str[0]
     assert (pd.Series(labels).groupby(in_pairs.to_numpy()).nunique() == 1).all()
+
+
+@pytest.mark.real
+def test_real_copies_stay_in_one_fold_and_every_class_is_trained(real):
+    prepared, faces = real
+    if prepared.missing:
+        pytest.skip("the archive is a subset")
+    labels = prepared.manifest["label"].to_numpy()
+    groups = duplicate_groups(faces)
+    for fold, (train, test) in enumerate(stratified_folds(labels, groups, 5, 0)):
+        assert not set(groups[train]) & set(groups[test])
+        # Natural has 8 images: some stand in every training part, the inner ones too.
+        for fit, validate in stratified_folds(labels[train], groups[train], 3, fold):
+            assert set(labels[train][fit]) == set(COUNTS)
+            assert not set(groups[train][fit]) & set(groups[train][validate])

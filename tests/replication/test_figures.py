@@ -8,6 +8,7 @@ import pytest
 from replication.figures.accuracy import plot_accuracy
 from replication.figures.clustering import plot_clustering, plot_clustering_details
 from replication.figures.definiteness import plot_definiteness
+from replication.figures.inverses import plot_inverses
 from replication.figures.samples import plot_samples
 from replication.figures.style import METHODS, save_figure
 from replication.figures.variance import plot_variance, plot_variance_of_kernels
@@ -188,6 +189,41 @@ def test_samples_are_the_arrays(samples):
     # The central square of an image of 12 x 16 pixels.
     np.testing.assert_array_equal(pictures[1], samples["images"][1][:, 2:14])
     np.testing.assert_allclose(pictures[8], samples["phi"][2].T)
+
+
+def test_samples_in_colour_keep_it(samples):
+    coloured = np.random.default_rng(1).integers(0, 256, (3, 12, 16, 3), dtype=np.uint8)
+    samples = {**samples, "images": coloured}
+    figure = plot_samples(samples, [NOTE], density_name="HOGgles", dark_ground=True, columns=2)
+    pictures = [axis.get_images()[0].get_array() for axis in figure.axes if axis.get_images()]
+    np.testing.assert_array_equal(pictures[0], coloured[0][:, 2:14])
+    np.testing.assert_allclose(pictures[3], samples["densities"][0])
+
+
+@pytest.mark.parametrize("dark_ground", [False, True])
+def test_inverses_are_all_drawn_with_their_residuals(dark_ground):
+    kinds = [
+        kind for kind in ("normal", "component_1", "component_2", "component_3") for _ in "abcde"
+    ]
+    kinds += ["barycentre"] * 3 + ["centre"] * 9 + ["mean"] * 3
+    n = len(kinds)
+    panels = {
+        "kind": np.array(kinds),
+        "title": np.array([f"title {i}" for i in range(n)]),
+        "images": np.random.default_rng(0).random((n, 6, 6)),
+        "residuals": np.where(np.array(kinds) == "mean", np.nan, np.arange(n) / 1000),
+        "decisions": np.where(np.array(kinds) == "normal", 0.5, np.nan),
+        "classes": np.array(["CatHead", "DogHead"]),
+    }
+    figure = plot_inverses(panels, [NOTE], dark_ground=dark_ground)
+    drawn = [axis for axis in figure.axes if axis.get_images()]
+    assert len(drawn) == n
+    written = {axis.get_title(): axis.get_xlabel() for axis in drawn}
+    assert written["title 24"] == "residual 0.024"
+    assert written["title 1"] == "residual 0.001\ndecision +0.50"
+    assert written[f"title {n - 1}"] == ""
+    assert "CatHead" in drawn[0].get_ylabel()
+    assert "real data" in texts(figure)
 
 
 def test_equal_tables_give_equal_bytes(metrics, tmp_path):

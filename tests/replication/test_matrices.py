@@ -2,8 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from replication.protocols.matrices import TrainTemplate, compare_densities, compare_embeddings
+from replication.protocols.matrices import (
+    TrainTemplate,
+    compare_densities,
+    compare_embeddings,
+    compare_hog,
+)
 from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
     center_gram,
@@ -92,3 +98,22 @@ def test_distance_of_the_matrices_is_the_library_s(densities):
     found = compare_embeddings(embedded, 60)["sw_distance"]
     expected = sliced_wasserstein_distance(densities[0], densities[1]) ** 2
     assert found[0, 1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_chi_squared_distances_equal_scikit_learns_where_both_may_be_empty():
+    rows = np.random.default_rng(1).gamma(0.3, size=(6, 5, 5)).astype(np.float32)
+    rows[:, :2] = 0
+    found = compare_densities(rows, beyond_paper=True)["chi_squared_distance"]
+    flat = rows.reshape(6, -1).astype(float)
+    np.testing.assert_allclose(found, -additive_chi2_kernel(flat), rtol=1e-12)
+
+
+def test_a_kernel_without_its_matrix_is_named(densities, embedding):
+    found = compare_embeddings(embedding, SETTINGS["n_angles"])
+    matrices = TrainTemplate(found, densities, embedding, SETTINGS)
+    with pytest.raises(ValueError, match="no matrix 'hog_gram'"):
+        matrices("hog_gram", np.arange(5))
+    vectors = np.random.default_rng(0).random((7, 30), dtype=np.float32)
+    matrices = TrainTemplate(found | compare_hog(vectors), densities, embedding, SETTINGS)
+    expected = vectors.astype(float) @ vectors.T.astype(float)
+    np.testing.assert_allclose(matrices("hog_gram", np.arange(5)), expected, rtol=1e-6)

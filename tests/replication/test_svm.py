@@ -145,6 +145,42 @@ def test_a_class_smaller_than_the_folds_is_named():
         svm.stratified_folds(np.array(["a"] * 9 + ["b"] * 3), None, 5, 0)
 
 
+def test_a_class_of_copies_is_named():
+    labels = np.array(["a"] * 9 + ["b"] * 5)
+    groups = np.array([*range(9), 9, 9, 9, 10, 11])
+    with pytest.raises(
+        ValueError, match="class 'b' has 3 members that are no copies of each other"
+    ):
+        svm.stratified_folds(labels, groups, 4, 0)
+    assert len(svm.stratified_folds(labels, groups, 3, 0)) == 3
+
+
+def test_nested_folds_work_for_a_class_of_eight(data):
+    """As the scenes of the animal faces: 5 folds of 8 images, 3 of what is left."""
+    rng = np.random.default_rng(2)
+    labels = np.repeat(["cat", "dog", "scene"], [40, 30, 8])
+    groups = np.arange(78)
+    groups[71] = 70
+    points = rng.normal(size=(78, 4)) + 3 * (labels == "scene")[:, None]
+    rows = run({"density_gram": points @ points.T}, labels, ["linear"], groups=groups)
+    assert len(accuracies(rows)) == 5
+
+
+def test_copies_across_folds_would_show(data):
+    """Labels of noise cannot be learnt, but copies can be recognised unless they stay together."""
+    rng = np.random.default_rng(4)
+    originals = rng.normal(size=(60, 200))
+    labels = np.tile(rng.permutation(np.repeat([0, 1], 30)), 2)
+    points = np.concatenate([originals, originals])
+    matrices = {"density_gram": points @ points.T}
+    apart = np.mean(accuracies(run(matrices, labels, ["linear"])))
+    together = np.mean(
+        accuracies(run(matrices, labels, ["linear"], groups=np.tile(np.arange(60), 2)))
+    )
+    assert apart > 0.8
+    assert together < 0.7
+
+
 def test_stopping_the_path_early_changes_nothing(data, monkeypatch):
     _, labels, matrices = data
     early = run(matrices, labels, ["rbf", "polynomial"])

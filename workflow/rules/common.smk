@@ -220,7 +220,7 @@ def hog_vectors(wildcards):
     """Raw HOG vectors, which only photographs have, where kernels beyond the paper are compared."""
     is_main = wildcards.variant == "main"
     found = wildcards.experiment == "faces" and is_main
-    return [results("features/faces/hog.npy")] if found else []
+    return results("features/faces/hog.npy") if found else []
 
 
 def summary(experiment):

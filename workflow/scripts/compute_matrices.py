@@ -12,7 +12,7 @@ log_to(snakemake.log[0])
 densities = np.load(snakemake.input.densities)
 embedding = np.load(snakemake.input.embedding)
 # Images that are no photographs have no HOG vectors.
-hog = compare_hog(np.load(snakemake.input.hog)) if snakemake.input.get("hog") else {}
+hog = compare_hog(np.load(snakemake.input.hog)) if snakemake.input.hog else {}
 save_arrays(
     snakemake.output.matrices,
     **compare_densities(densities, snakemake.params.beyond_paper),

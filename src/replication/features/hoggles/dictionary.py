@@ -329,7 +329,11 @@ def _draw_windows(
     start = 0
     for (name, image), end in zip(images.items(), ends, strict=True):
         columns = grids[name][1]
-        row, column = np.divmod(drawn[(drawn >= start) & (drawn < end)] - start, columns)
+        here = drawn[(drawn >= start) & (drawn < end)] - start
+        start = end
+        if not here.size:  # one of many images, of which few windows are drawn
+            continue
+        row, column = np.divmod(here, columns)
         # Whole cells only, so that a window's grey pixels never reach beyond the image.
         whole = image[tuple(slice(length // cell * cell) for length in image.shape)]
         patches = sliding_window_view(whole, (side, side))[row * cell, column * cell]
@@ -340,7 +344,6 @@ def _draw_windows(
         contrast = (np.abs(grey).max(axis=1) > 0) & (np.abs(hog).max(axis=1) > 0)
         parts_grey.append(grey[contrast].astype(np.float32))
         parts_hog.append(hog[contrast].astype(np.float32))
-        start = end
     if not parts_grey:
         raise ValueError("images is empty: there is nothing to learn a dictionary from")
     return np.concatenate(parts_grey), np.concatenate(parts_hog)
