@@ -193,13 +193,13 @@ def report() -> str:
     )
 
 
-def replace_section(path: Path, section: str) -> None:
+def replace_section(path: Path, section: str, begin: str = BEGIN, end: str = END) -> None:
     """Put the section between its marks, or at the end of the file."""
     text = path.read_text(encoding="utf-8") if path.exists() else "# Performance\n"
-    block = f"{BEGIN}\n{section}\n{END}"
-    if BEGIN in text:
-        before, rest = text.split(BEGIN, 1)
-        text = before + block + rest.split(END, 1)[1]
+    block = f"{begin}\n{section}\n{end}"
+    if begin in text:
+        before, rest = text.split(begin, 1)
+        text = before + block + rest.split(end, 1)[1]
     else:
         text = text.rstrip("\n") + f"\n\n{block}\n"
     path.write_text(text, encoding="utf-8")

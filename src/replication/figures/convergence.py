@@ -37,7 +37,9 @@ def plot_convergence(
     """
     use_style()
     curves = _curves(metrics, timings)
-    figure, axes = plt.subplots(1, 2, figsize=(PAGE_WIDTH, 2.6), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 2, figsize=(PAGE_WIDTH, 2.6), sharex=True, sharey=True, layout="constrained"
+    )
     titles = ("(a) HMMs of the sequences given", "(b) VHEM's time holds learning them")
     for axis, title, seconds in zip(axes, titles, ("seconds", "all_seconds"), strict=True):
         _draw_curves(axis, curves, seconds)
