@@ -66,6 +66,9 @@ __all__ = [
     "score_songs",
 ]
 
+# Enough that a batch keeps the loop over time busy; 80 MB of whole songs.
+_SONGS_AT_A_TIME = 25
+
 Array = npt.NDArray[np.float64]
 Frames = npt.NDArray[np.float32]
 Mixture = H3M | DynamicTextureMixture
@@ -282,7 +285,7 @@ class Pool:
         arrays["weights"] = arrays["weights"] / arrays["weights"].sum()
         return Pool(type(self.mixture)(**arrays), self.owners[rows])
 
-    def log_likelihoods(self, sequences: Sequence[npt.ArrayLike]) -> Array:
+    def log_likelihoods(self, sequences: Sequence[npt.ArrayLike] | Frames) -> Array:
         """Log-likelihood of each sequence under the mixture of each owner.
 
         All components of all owners go through one batched forward pass.
@@ -296,7 +299,7 @@ class Pool:
         ndarray, shape (n, n_owners)
             In nats; owners in the order of their first component.
         """
-        joint = self.mixture.component_log_likelihoods(sequences)
+        joint = self.mixture.component_log_likelihoods(list(sequences))
         firsts = self._firsts()
         own = np.add.reduceat(self.mixture.weights, firsts)
         sizes = np.diff(np.append(firsts, len(self.owners)))
@@ -763,7 +766,7 @@ def mean_scores(
     models : Pool
     features : mapping of str to ndarray of shape (n_frames, n_features)
     songs : sequence of str
-        Songs to score. One song at a time is in memory.
+        Songs to score. A few at a time are in memory, and go through one batch.
     length : int
         Frames in a sequence; sequences do not overlap here.
 
@@ -773,12 +776,13 @@ def mean_scores(
         Nats a frame, see :func:`replication.protocols.tagging_scores.mean_log_likelihoods`.
     """
     rows = []
-    for song in songs:
-        sequences = cut_sequences(features[song], length, 0.0)
-        log_likelihoods = models.log_likelihoods(list(sequences))
-        song_of = np.zeros(len(sequences), dtype=int)
-        rows.append(mean_log_likelihoods(log_likelihoods, song_of, 1, length)[0])
-    return np.array(rows)
+    for first in range(0, len(songs), _SONGS_AT_A_TIME):
+        part = songs[first : first + _SONGS_AT_A_TIME]
+        cut = [cut_sequences(features[song], length, 0.0) for song in part]
+        owner = np.repeat(np.arange(len(part)), [len(sequences) for sequences in cut])
+        log_likelihoods = models.log_likelihoods(np.concatenate(cut))
+        rows.append(mean_log_likelihoods(log_likelihoods, owner, len(part), length))
+    return np.concatenate(rows)
 
 
 def score_songs(
