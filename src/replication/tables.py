@@ -233,7 +233,7 @@ def tabulate_tagging(
     main = metrics[metrics["variant"] == ""]
     scores = main[main["metric"].isin(list(names))]
     printed = paper.set_index(["method", "metric"])["value"]
-    place = scores[["experiment", "dataset", "origin"]].iloc[0].to_dict()
+    place = {key: scores[key].iloc[0] for key in ("experiment", "dataset", "origin")}
     rows: list[dict[str, Any]] = []
 
     def add(
@@ -256,35 +256,35 @@ def tabulate_tagging(
             }
         )
 
-    n_folds = {}
-    for (method, metric), values in scores.groupby(["method", "metric"], sort=False):
+    n_folds: dict[str, int] = {}
+    for (name, measure), values in scores.groupby(["method", "metric"], sort=False):
+        method, metric = str(name), str(measure)
         per_tag = values.groupby("item")["value"].mean()
         n_folds[method] = values["fold"].nunique()
         add(
             "score",
-            str(method),
-            names[str(metric)],
-            str(metric),
+            method,
+            names[metric],
+            metric,
             float(per_tag.mean()),
-            error=float(per_tag.sem()),
+            error=float(per_tag.to_numpy().std(ddof=1) / len(per_tag) ** 0.5),
             tags=len(per_tag),
             folds=n_folds[method],
         )
     seconds = timings[timings["metric"] == "seconds"]
-    hours = seconds.groupby(["method", "item"])["value"].sum().unstack(fill_value=0.0) / 3600
+    hours = seconds.groupby(["method", "item"])["value"].sum().unstack().fillna(0.0) / 3600
     learning = hours.reindex(columns=["songs", "tags"], fill_value=0.0).sum(axis=1)
-    for method in n_folds:
-        folds = n_folds[method]
+    for method, folds in n_folds.items():
         add("cost", method, "hours of learning", "hours", float(learning[method]), folds=folds)
         for stage in ("songs", "tags", "scores"):
-            value = float(hours.loc[method].get(stage, 0.0))
+            value = float(hours.loc[method].to_dict().get(stage, 0.0))
             add("cost", method, f"hours: {stage}", f"hours_{stage}", value, folds=folds)
     for a, b in (("vhem", "em_h3m"), ("vhem", "ppk_sc")):
-        if n_folds.get(a) == n_folds.get(b):
+        if a in n_folds and n_folds[a] == n_folds.get(b):
             ratio = float(learning[a] / learning[b])
             add("cost", a, f"hours / {b}", f"hours_over_{b}", ratio, folds=n_folds[a])
     if "vhem" in n_folds:
-        share = float(hours.loc["vhem", "songs"] / learning["vhem"])
+        share = hours.loc["vhem"].to_dict()["songs"] / float(learning["vhem"])
         add("cost", "vhem", "share of songs in hours", "song_share", share, folds=n_folds["vhem"])
     order = {method: number for number, method in enumerate(paper["method"].unique())}
     table = pd.DataFrame(rows)

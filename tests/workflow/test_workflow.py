@@ -34,6 +34,20 @@ MOTION_RULES = {
     "plot_nips2012_fig1",
     "plot_extra_motion_clusters",
 }
+MUSIC_RULES = {
+    "prepare_dataset",
+    "make_order_songs",
+    "split_songs",
+    "make_song_features",
+    "fit_song_models",
+    "fit_tag_models",
+    "score_songs",
+    "evaluate_tagging",
+    "compare_estimation",
+    "measure_memory",
+    "collect_music_timings",
+    "tabulate_nips2012_table3",
+}
 TARGETS = [f"results/tiny/figures/cvpr2016_fig{n}.svg" for n in (1, 3)]
 ALL_RULES = {
     "prepare_dataset",
@@ -199,7 +213,8 @@ def test_a_wrong_key_ends_in_words(project):
 
 
 def test_a_disabled_data_set_takes_no_part(project):
-    disabled = "datasets={uiuc_texture: {enabled: false}, cmu_mocap: {enabled: false}}"
+    names = ("uiuc_texture", "cmu_mocap", "cal500")
+    disabled = f"datasets={{{', '.join(f'{name}: {{enabled: false}}' for name in names)}}}"
     done = snakemake(project, "all", "--dry-run", "--config", disabled)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "prepare_dataset" not in done.stdout + done.stderr
@@ -213,3 +228,10 @@ def test_motion_alone_plans_nothing_of_the_textures(project):
     assert (
         set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"motion"} == MOTION_RULES
     )
+
+
+def test_music_alone_plans_nothing_of_the_others(project):
+    done = snakemake(project, "music", "--dry-run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = done.stdout + done.stderr
+    assert set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"music"} == MUSIC_RULES

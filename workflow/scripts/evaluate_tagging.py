@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 log_to(snakemake.log[0])
 split = SongSplit.from_arrays(np.load(snakemake.input.split))
-found = join_folds(map(np.load, snakemake.input.scores))
+found = join_folds(split, map(np.load, snakemake.input.scores))
 scoring = ScoringSettings(**snakemake.params.scoring)
 experiment = snakemake.params.experiment
 rows = evaluate_tagging(split, found, scoring)

@@ -138,32 +138,27 @@ def _estimates(
     experiment: str,
 ) -> Iterator[tuple[str, str, Pool]]:
     """Yield method, variant and model of one tag."""
-    shared = {"seed": seed, "experiment": experiment}
     dense = replace(tags, em_overlap=sequences.overlap, em_share=1.0)
-    yield from (
-        (method, variant, models[_FOLD])
-        for method, variant, source, settings in (
-            ("vhem", "", base, tags),
-            ("em_h3m", "", features, tags),
-            ("em_h3m_dense", "", features, dense),
-            *(
-                ("vhem", f"virtual_samples_{n:g}", base, replace(tags, virtual_samples=n))
-                for n in virtual_samples
-            ),
+    work: list[tuple[str, str, Pool | Mapping[str, Frames], TagSettings]] = [
+        ("vhem", "", base, tags),
+        ("em_h3m", "", features, tags),
+        ("em_h3m_dense", "", features, dense),
+    ]
+    for n in virtual_samples:
+        work.append(("vhem", f"virtual_samples_{n:g}", base, replace(tags, virtual_samples=n)))
+    for method, variant, source, settings in work:
+        models, _ = fit_tag_models(
+            method.removesuffix("_dense"),
+            source,
+            one,
+            [_FOLD],
+            sequences,
+            songs,
+            settings,
+            seed=seed,
+            experiment=experiment,
         )
-        for models, _ in [
-            fit_tag_models(
-                method.removesuffix("_dense"),
-                source,
-                one,
-                [_FOLD],
-                sequences,
-                songs,
-                settings,
-                **shared,  # type: ignore[arg-type]
-            )
-        ]
-    )
+        yield method, variant, models[_FOLD]
 
 
 def peak_of(work: Callable[[], object]) -> int:

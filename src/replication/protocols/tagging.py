@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from time import process_time
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,10 @@ from vhem import (
     H3M,
     HEMDTM,
     HEMGMM,
+    HMM,
     SHEM,
     VHEM,
+    DynamicTexture,
     DynamicTextureMixture,
     PPKSpectralClustering,
     fit_dynamic_texture,
@@ -63,6 +65,9 @@ __all__ = [
     "read_base",
     "score_songs",
 ]
+
+# Enough that a batch keeps the loop over time busy; 80 MB of whole songs.
+_SONGS_AT_A_TIME = 25
 
 Array = npt.NDArray[np.float64]
 Frames = npt.NDArray[np.float32]
@@ -223,6 +228,10 @@ class SongSplit:
         """Songs that have a tag, given by its number, and are not tested in the fold."""
         return self.songs[self.annotations[:, tag] & (self.folds != fold)].tolist()
 
+    def learnable(self, fold: int) -> list[int]:
+        """Numbers of the tags that have training songs in the fold."""
+        return [tag for tag in range(len(self.tags)) if self.training_songs(tag, fold)]
+
     def test_songs(self, fold: int) -> list[str]:
         """Songs that are tested in the fold."""
         return self.songs[self.folds == fold].tolist()
@@ -276,7 +285,7 @@ class Pool:
         arrays["weights"] = arrays["weights"] / arrays["weights"].sum()
         return Pool(type(self.mixture)(**arrays), self.owners[rows])
 
-    def log_likelihoods(self, sequences: Sequence[npt.ArrayLike]) -> Array:
+    def log_likelihoods(self, sequences: Sequence[npt.ArrayLike] | Frames) -> Array:
         """Log-likelihood of each sequence under the mixture of each owner.
 
         All components of all owners go through one batched forward pass.
@@ -290,7 +299,7 @@ class Pool:
         ndarray, shape (n, n_owners)
             In nats; owners in the order of their first component.
         """
-        joint = self.mixture.component_log_likelihoods(sequences)
+        joint = self.mixture.component_log_likelihoods(list(sequences))
         firsts = self._firsts()
         own = np.add.reduceat(self.mixture.weights, firsts)
         sizes = np.diff(np.append(firsts, len(self.owners)))
@@ -318,7 +327,7 @@ class Pool:
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> Self:
         """Rebuild what :meth:`to_arrays` returned."""
         kind = H3M if f"{prefix}transmat" in arrays else DynamicTextureMixture
-        mixture = kind(*(arrays[prefix + field.name] for field in fields(kind)))  # type: ignore[arg-type]
+        mixture = kind(*(arrays[prefix + field.name] for field in fields(kind)))
         return cls(mixture, arrays[f"{prefix}owners"])
 
     @classmethod
@@ -331,17 +340,19 @@ class Pool:
 
 
 def _of(pool: Pool) -> Any:
-    return fields(pool.mixture)  # type: ignore[arg-type]
+    return fields(pool.mixture)
 
 
 def _stacked(mixtures: Sequence[Mixture], shares: npt.ArrayLike) -> Mixture:
     """One mixture of the components of several, each of which gets its share of the weights."""
-    kind = type(mixtures[0])
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    arrays = {name: np.concatenate([getattr(m, name) for m in mixtures]) for name in names}
     sizes = [len(mixture) for mixture in mixtures]
-    arrays["weights"] = arrays["weights"] * np.repeat(np.broadcast_to(shares, len(mixtures)), sizes)
-    return kind(**arrays)
+    scales = np.repeat(np.broadcast_to(shares, len(mixtures)), sizes)
+    weights = np.concatenate([mixture.weights for mixture in mixtures]) * scales
+    parts = [part for mixture in mixtures for part in mixture]
+    if isinstance(mixtures[0], H3M):
+        # A tag of few songs may have fewer Gaussians than others.
+        return H3M.from_hmms(cast(list[HMM], parts), weights)
+    return DynamicTextureMixture.from_systems(cast(list[DynamicTexture], parts), weights)
 
 
 class FeatureFiles(Mapping[str, Frames]):
@@ -501,6 +512,12 @@ def _quick(songs: SongSettings) -> SongSettings:
 # --- models of tags -----------------------------------------------------------------------------
 
 
+def _hmms(base: Pool) -> H3M:
+    if not isinstance(base.mixture, H3M):
+        raise TypeError(f"models of songs are a {type(base.mixture).__name__}, expected an H3M")
+    return base.mixture
+
+
 def _fit_vhem(base: Pool, songs: SongSettings, tags: TagSettings, state: int) -> H3M:
     n_base = len(base.mixture)
     vhem = VHEM(
@@ -511,7 +528,7 @@ def _fit_vhem(base: Pool, songs: SongSettings, tags: TagSettings, state: int) ->
         max_iter=tags.max_iter,
         random_state=state,
     )
-    return vhem.fit(base.mixture).model_
+    return vhem.fit(_hmms(base)).model_
 
 
 def _fit_ppk(base: Pool, songs: SongSettings, tags: TagSettings, state: int) -> H3M:
@@ -524,13 +541,13 @@ def _fit_ppk(base: Pool, songs: SongSettings, tags: TagSettings, state: int) -> 
         n_init=tags.n_init,
         random_state=state,
     )
-    return clustering.fit(base.mixture).model_
+    return clustering.fit(_hmms(base)).model_
 
 
 def _fit_shem(base: Pool, songs: SongSettings, tags: TagSettings, state: int) -> H3M:
     n_base = len(base.mixture)
     # A component of a small weight must get a sample of its own.
-    equal = H3M(np.full(n_base, 1 / n_base), *_arrays(base.mixture)[1:])
+    equal = H3M.from_hmms(list(_hmms(base)))
     shem = SHEM(
         min(tags.n_components, n_base),
         n_samples=tags.shem_samples * n_base,
@@ -543,13 +560,8 @@ def _fit_shem(base: Pool, songs: SongSettings, tags: TagSettings, state: int) ->
     return shem.fit(equal).model_
 
 
-def _arrays(mixture: Mixture) -> list[Array]:
-    return [getattr(mixture, field.name) for field in fields(mixture)]  # type: ignore[arg-type]
-
-
 def _fit_hem_gmm(base: Pool, songs: SongSettings, tags: TagSettings, state: int) -> H3M:
-    mixture = base.mixture
-    assert isinstance(mixture, H3M)
+    mixture = _hmms(base)
     d = mixture.n_features
     weights = (mixture.weights[:, None] * mixture.mixture_weights[:, 0]).ravel()
     hem = HEMGMM(
@@ -567,7 +579,8 @@ def _fit_hem_dtm(
     base: Pool, songs: SongSettings, tags: TagSettings, state: int
 ) -> DynamicTextureMixture:
     mixture = base.mixture
-    assert isinstance(mixture, DynamicTextureMixture)
+    if not isinstance(mixture, DynamicTextureMixture):
+        raise TypeError(f"models of songs are a {type(mixture).__name__}, expected textures")
     hem = HEMDTM(
         min(tags.n_components, len(mixture)),
         virtual_samples=tags.virtual_samples * len(mixture),
@@ -716,17 +729,18 @@ def fit_tag_models(
         return fit_direct(frames, direct, tags.em_share, songs, settings, state)
 
     quick = TagSettings(**{**vars(tags), "n_init": 1, "max_iter": 1, "shem_samples": 1})
-    models, timings = {}, []
+    models: dict[int, Pool] = {}
+    timings: list[dict[str, Any]] = []
     for fold in folds:
-        there = [t for t in range(len(split.tags)) if split.training_songs(t, fold)]
+        there = split.learnable(fold)
         if not models:
             fit(there[0], fold, quick)
         begun = process_time()
         learned: dict[str, Mixture] = {}
         for tag in there:
+            learned[str(split.tags[tag])] = fit(tag, fold, tags)
             if process_time() - begun > tags.seconds:
                 break
-            learned[str(split.tags[tag])] = fit(tag, fold, tags)
         seconds = process_time() - begun
         models[fold] = Pool.join(learned)
         for metric, value in (
@@ -752,7 +766,7 @@ def mean_scores(
     models : Pool
     features : mapping of str to ndarray of shape (n_frames, n_features)
     songs : sequence of str
-        Songs to score. One song at a time is in memory.
+        Songs to score. A few at a time are in memory, and go through one batch.
     length : int
         Frames in a sequence; sequences do not overlap here.
 
@@ -762,12 +776,13 @@ def mean_scores(
         Nats a frame, see :func:`replication.protocols.tagging_scores.mean_log_likelihoods`.
     """
     rows = []
-    for song in songs:
-        sequences = cut_sequences(features[song], length, 0.0)
-        log_likelihoods = models.log_likelihoods(list(sequences))
-        song_of = np.zeros(len(sequences), dtype=int)
-        rows.append(mean_log_likelihoods(log_likelihoods, song_of, 1, length)[0])
-    return np.array(rows)
+    for first in range(0, len(songs), _SONGS_AT_A_TIME):
+        part = songs[first : first + _SONGS_AT_A_TIME]
+        cut = [cut_sequences(features[song], length, 0.0) for song in part]
+        owner = np.repeat(np.arange(len(part)), [len(sequences) for sequences in cut])
+        log_likelihoods = models.log_likelihoods(np.concatenate(cut))
+        rows.append(mean_log_likelihoods(log_likelihoods, owner, len(part), length))
+    return np.concatenate(rows)
 
 
 def score_songs(
@@ -803,7 +818,7 @@ def score_songs(
     timings = []
     for fold, pool in models.items():
         begun = process_time()
-        columns = [column[tag] for tag in pool.names()]
+        columns = np.array([column[tag] for tag in pool.names()])
         rows = np.flatnonzero(split.folds == fold)
         found = mean_scores(pool, features, split.test_songs(fold), sequences.length)
         scores[np.ix_(rows, columns)] = found

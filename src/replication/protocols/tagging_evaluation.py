@@ -44,11 +44,14 @@ class ScoringSettings:
     empty_precision: EmptyPrecision
 
 
-def join_folds(blocks: Iterable[Mapping[str, npt.NDArray[Any]]]) -> dict[str, dict[int, Array]]:
+def join_folds(
+    split: SongSplit, blocks: Iterable[Mapping[str, npt.NDArray[Any]]]
+) -> dict[str, dict[int, Array]]:
     """Bring the folds of each method together.
 
     Parameters
     ----------
+    split : SongSplit
     blocks : iterable of mapping
         What :func:`replication.protocols.tagging.score_songs` found, several blocks of folds a
         method.
@@ -56,12 +59,15 @@ def join_folds(blocks: Iterable[Mapping[str, npt.NDArray[Any]]]) -> dict[str, di
     Returns
     -------
     dict of dict of ndarray
-        For each method and fold the scores, shape (n_songs, n_tags). A method that modelled no
-        tag, or gave up on some, is left out.
+        For each method and fold the scores, shape (n_songs, n_tags). A fold in which a method gave
+        up on some tags is left out: fewer tags would be easier to tell apart.
     """
     joined: dict[str, dict[int, Array]] = {}
     for block in blocks:
         for fold in block["folds"].tolist():
+            scores = block["scores"][split.folds == fold][:, split.learnable(fold)]
+            if np.isnan(scores).any():
+                continue
             joined.setdefault(str(block["method"]), {})[fold] = block["scores"]
     return joined
 
