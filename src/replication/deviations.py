@@ -165,7 +165,8 @@ def _rand(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
     for variant in variants:
         varied = rows[rows["variant"] == variant].set_index(["method", "item", "repeat"])["value"]
         # Clustering by subject has no trials, and no settings that could change it.
-        changes = (varied - main).drop("subject", errors="ignore").dropna()
+        changes = (varied - main).dropna()
+        changes = changes[changes.index.get_level_values("method") != "subject"]
         for method, values in changes.groupby("method", sort=False):
             levels = values.groupby("item").mean()
             parts = ", ".join(f"{change:+.3f} on level {item}" for item, change in levels.items())

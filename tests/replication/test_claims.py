@@ -7,6 +7,7 @@ import yaml
 
 from replication.claims import CLAIM_COLUMNS, Claim, ClaimError, evaluate_claims, read_claims
 from replication.protocols.metrics import metric_table
+from replication.statistics import corrected_resampled_t
 
 
 def claim(rule, kind="empirical", **fields):
@@ -65,6 +66,14 @@ def test_verdict_follows_the_interval(means, verdict):
     assert row["verdict"] == verdict
     assert row["low"] < means["a"] - means["b"] < row["high"]
     assert f"accuracy a - b: {row['value']:.3g}" in row["reason"]
+
+
+def test_interval_of_accuracies_knows_the_share_of_a_test_fold():
+    rows = accuracies(a=0.8, b=0.7)
+    values = pd.DataFrame(rows).pivot(index=["repeat", "fold"], columns="method", values="value")
+    expected = corrected_resampled_t(values["a"] - values["b"], test_share=1 / 5)
+    row = evaluate_claims([claim(CV)], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), expected)
 
 
 def test_some_of_several_comparisons_is_mixed():

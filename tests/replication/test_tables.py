@@ -142,3 +142,47 @@ def test_parts_of_a_graph_are_an_effect(tmp_path, scores):
     )
     table = deviations(tmp_path, pd.concat([scores, parts]), effect={"parts": ["ppk_sc"]})
     assert table.loc[0, "effect"] == "graph of ppk_sc: 15 to 19 parts, median 17"
+
+
+def rand(**means):
+    """Rand indices of methods in two trials on level 2, with and without a variant."""
+    rows = []
+    for method, (main, varied) in means.items():
+        for variant, mean in (("", main), ("world", varied)):
+            trials = [""] if method == "subject" else [0, 1]
+            for trial in trials:
+                value = mean + (0.01 * trial if trial else 0.0)
+                names = {"method": method, "variant": variant, "item": 2, "repeat": trial}
+                rows.append({**names, "metric": "rand_index", "value": value})
+    return metric_table(rows, experiment="textures", dataset="uiuc_texture", origin="real")
+
+
+def test_variants_change_the_rand_index_by_their_difference_to_the_main_settings(tmp_path):
+    scores = rand(vhem=(0.9, 0.8), ppk_sc=(0.5, 0.7), subject=(0.6, 0.6))
+    table = deviations(tmp_path, scores, effect={"rand": ["world", "absent"]})
+    assert table.loc[0, "effect"] == (
+        "world: Rand index of vhem -0.100 on level 2; world: Rand index of ppk_sc +0.200 on level 2"
+    )
+
+
+def test_sweep_of_gamma_is_a_mean_over_starts(tmp_path, scores):
+    sweep = metric_table(
+        [
+            {
+                "method": method,
+                "variant": "gamma sweep",
+                "item": gamma,
+                "repeat": repeat,
+                "metric": "v_measure",
+                "value": value + 0.2 * repeat,
+            }
+            for method, values in (("a", {0.25: 0.3, 4: 0.5}), ("b", {0.25: 0.0, 4: 0.0}))
+            for gamma, value in values.items()
+            for repeat in range(2)
+        ],
+        experiment="textures",
+        dataset="uiuc_texture",
+        origin="real",
+    )
+    table = deviations(tmp_path, pd.concat([scores, sweep]), effect={"sweep": ["a"]})
+    assert table.loc[0, "effect"] == "V-measure of a: 0.400 at 0.25, 0.600 at 4"

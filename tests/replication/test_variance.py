@@ -41,17 +41,21 @@ def test_equal_points_are_an_error():
 
 
 @pytest.fixture
-def rows():
+def matrices():
     points = np.random.default_rng(3).normal(size=(20, 6))
     gram = points @ points.T
     norms = np.diagonal(gram)
     distance = norms[:, None] + norms - 2 * gram
-    matrices = {
+    return {
         "density_gram": gram,
         "density_distance": distance,
         "sw_gram": 9 * gram,
         "sw_distance": 9 * distance,
     }
+
+
+@pytest.fixture
+def rows(matrices):
     return variance_rows(
         matrices,
         components=[1, 5, 100],
@@ -85,6 +89,18 @@ def test_subsets_are_half_the_images_without_duplicates(rows):
     assert len({round(row["value"], 9) for row in subsets if row["item"] == 1}) == 4
     pairs = {(row["item"], row["repeat"]): row["value"] for row in subsets}
     assert all(pairs[5, draw] > pairs[1, draw] for draw in range(4))
+
+
+def test_a_subset_of_all_images_has_the_curve_of_all(matrices):
+    whole = variance_rows(
+        matrices, components=[1, 2, 5], gammas=[], degrees=[], subsamples=3, share=1.0, seed=0,
+        experiment="test",
+    )  # fmt: skip
+    curve = cumulative_percent_variance(matrices["sw_gram"])
+    subsets = [row for row in whole if row["metric"] == "subsampled_cpv"]
+    assert len(subsets) == 2 * 3 * 3
+    for row in subsets:
+        assert row["value"] == pytest.approx(curve[row["item"] - 1], rel=1e-9)
 
 
 def test_metric_rows_are_checked():
