@@ -286,19 +286,3 @@ def test_what_is_shareable_has_no_pictures_of_real_data(project, source, drawn):
         expected = drawn and figure != "cvpr2016_fig1"
         assert (f"plot_{figure}" in rules) is expected, figure
     assert {"plot_cvpr2016_fig4", "plot_extra_textures_inverse", "evaluate_claims"} <= rules
-
-
-def test_the_public_report_is_the_shareable_part(project):
-    report = project / "results/tiny/report-public.html"
-    command = [sys.executable, "-m", "replication.launch", "--configfile", "tiny.yaml"]
-    environment = {**os.environ, "PYTHONPATH": str(project / "src")}
-    done = subprocess.run(
-        [*command, "--cores", "1", "--report", "public"],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    # Nothing is computed for a report: what is not there yet is named.
-    assert done.returncode != 0
-    assert not report.exists()
