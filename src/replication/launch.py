@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.report:
         report = Path("results") / str(merged_configuration(options.configfile).get("run"))
         report = report / _REPORTS[options.report]
+        report.parent.mkdir(parents=True, exist_ok=True)
         return subprocess.run([*command, "--report", str(report), "--quiet", "all"]).returncode
     if options.plan:
         print(_data_preflight(options), end="", flush=True)

@@ -147,3 +147,34 @@ def test_only_some_data_sets_take_part(folder):
     status, output = finish(launch(folder, "--only", "a,d"))
     assert status != 0
     assert "no data set 'd'; there are a, b, c" in output
+
+
+REPORTING = """
+rule all:
+    input: "photograph.txt", "curve.txt"
+
+rule shareable:
+    input: "curve.txt"
+
+rule draw_curve:
+    output: report("curve.txt", category="Figures")
+    shell: "echo a-curve > {output}"
+
+rule draw_photograph:
+    output: report("photograph.txt", category="Figures")
+    shell: "echo a-photograph > {output}"
+"""
+
+
+def test_the_public_report_holds_what_is_shareable_and_nothing_else(folder):
+    (folder / "Snakefile").write_text(REPORTING)
+    status, output = finish(launch(folder))
+    assert status == 0, output
+    for kind in ("full", "public"):
+        status, output = finish(launch(folder, "--report", kind))
+        assert status == 0, output
+    full = (folder / "results/demo/report.html").read_text()
+    public = (folder / "results/demo/report-public.html").read_text()
+    assert "photograph.txt" in full
+    assert "curve.txt" in public
+    assert "photograph" not in public

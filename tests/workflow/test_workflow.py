@@ -18,7 +18,10 @@ pytestmark = pytest.mark.workflow
 PARTS = ("Snakefile", "config.yaml", "workflow", "src", "resources", "envs", "profiles")
 TINY = {
     "run": "tiny",
-    "datasets": {"uiuc_texture": {"embedded": {"images_per_class": 2, "width": 64, "height": 64}}},
+    "datasets": {
+        "uiuc_texture": {"embedded": {"images_per_class": 2, "width": 64, "height": 64}},
+        "animal_faces": {"enabled": False},
+    },
     "experiments": {"textures": {"samples": {"n_angles": 20}, "variance": {"subsamples": 5}}},
 }
 MOTION_RULES = {
@@ -47,6 +50,34 @@ MUSIC_RULES = {
     "measure_memory",
     "collect_music_timings",
     "tabulate_nips2012_table3",
+}
+FACES_RULES = {
+    "prepare_dataset",
+    "select_faces",
+    "compute_hog",
+    "learn_dictionary",
+    "invert_faces",
+    "make_face_densities",
+    "score_inversion",
+    "embed_densities",
+    "compute_matrices",
+    "compute_variance",
+    "compute_inverses",
+    "select_samples",
+    "run_svm",
+    "collect_svm",
+    "compare_multiclass",
+    "run_kmeans",
+    "check_identities",
+    "tabulate_cvpr2016_fig4",
+    "tabulate_cvpr2016_fig5",
+    "plot_cvpr2016_fig2",
+    "plot_cvpr2016_fig3",
+    "plot_cvpr2016_fig4",
+    "plot_cvpr2016_fig5",
+    "plot_extra_faces_inverse",
+    "plot_extra_kmeans",
+    "plot_extra_variance",
 }
 TARGETS = [f"results/tiny/figures/cvpr2016_fig{n}.svg" for n in (1, 3)]
 ALL_RULES = {
@@ -235,3 +266,45 @@ def test_music_alone_plans_nothing_of_the_others(project):
     assert done.returncode == 0, done.stdout + done.stderr
     text = done.stdout + done.stderr
     assert set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"music"} == MUSIC_RULES
+
+
+def planned_jobs(folder, target, config):
+    done = snakemake(folder, target, "--dry-run", "--config", config)
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text
+    return re.findall(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", text, re.MULTILINE)
+
+
+FACES_ALONE = "datasets={uiuc_texture: {enabled: false}, animal_faces: {enabled: true}}"
+
+
+def test_faces_alone_plan_nothing_of_the_textures(project):
+    rules = {name for name, _ in planned_jobs(project, "faces", FACES_ALONE)}
+    assert rules - {"faces"} == FACES_RULES
+
+
+def test_variants_share_the_dictionary_and_the_inverted_faces_that_they_do_not_change(project):
+    jobs = planned_jobs(project, "faces", FACES_ALONE)
+    made = {
+        name: {re.search(r"variant=(\w+)", body)[1] for rule, body in jobs if rule == name}
+        for name in ("learn_dictionary", "invert_faces", "make_face_densities")
+    }
+    assert made == {
+        "learn_dictionary": {"main", "atoms_32"},
+        "invert_faces": {"main", "atoms_32"},
+        "make_face_densities": {"main", "atoms_32", "deviation"},
+    }
+
+
+@pytest.mark.parametrize(("source", "drawn"), [("embedded", True), ("archives", False)])
+def test_what_is_shareable_has_no_pictures_of_real_data(project, source, drawn):
+    config = (
+        f"datasets={{uiuc_texture: {{source: {source}}}, cmu_mocap: {{enabled: false}}, "
+        f"animal_faces: {{enabled: true, source: {source}}}}}"
+    )
+    rules = {name for name, _ in planned_jobs(project, "shareable", config)}
+    for figure in ("cvpr2016_fig1", "cvpr2016_fig2", "extra_faces_inverse"):
+        # The first is drawn already where its data are synthetic.
+        expected = drawn and figure != "cvpr2016_fig1"
+        assert (f"plot_{figure}" in rules) is expected, figure
+    assert {"plot_cvpr2016_fig4", "plot_extra_textures_inverse", "evaluate_claims"} <= rules

@@ -230,8 +230,7 @@ def groups_of(manifest: pd.DataFrame) -> npt.NDArray[np.int_] | None:
     """
     if "group" not in manifest:
         return None
-    groups: npt.NDArray[np.int_] = manifest["group"].astype(int).to_numpy()
-    return groups
+    return manifest["group"].to_numpy(dtype=np.int_)
 
 
 class RawFolder:

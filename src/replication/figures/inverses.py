@@ -44,7 +44,8 @@ def plot_inverses(
     n_centres = int((panels["kind"] == "centre").sum())
     centre_rows = -(-n_centres // _CENTRES_IN_A_ROW)
     figure = plt.figure(figsize=(PAGE_WIDTH, 3.9 + 1.08 * centre_rows), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=(3.9, 1.08 * centre_rows))
+    parts: Any = figure.subfigures(2, 1, height_ratios=(3.9, 1.08 * centre_rows))
+    above, below = parts
     lines, means = above.subfigures(1, 2, width_ratios=(5, 3.2))
     first, second = panels["classes"]
     grid = lines.subplots(4, 5)

@@ -65,7 +65,7 @@ def compare_hog(vectors: npt.NDArray[np.float32]) -> dict[str, Array]:
     return {"hog_gram": gram_matrix(vectors)}
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
+@njit(cache=True, fastmath={"reassoc", "contract"})
 def _chi_squared_distances(rows: npt.NDArray[np.float32]) -> Array:
     """Fill sum (a - b)^2 / (a + b) for all pairs; pixels empty in both add nothing.
 
