@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from replication.datasets.embedded import cal500 as embedded
+from replication.datasets.song_annotations import read_annotations
 from replication.features.mfcc import MFCC, write_features
 from replication.protocols.estimation import (
     compare_estimation,
@@ -232,6 +233,21 @@ def test_songs_are_dealt_out_evenly(tmp_path):
     assert (again.folds != split.folds).any()
     with pytest.raises(ValueError, match="10 folds of 9 songs"):
         SongSplit.from_folder(tmp_path, songs, **{**options, "n_folds": 10}, **SEED)
+
+
+@pytest.mark.real
+def test_the_published_annotations_give_the_papers_numbers_of_tags(real_archives):
+    folder = real_archives / "cal500"
+    songs = read_annotations(folder).songs
+    for vocabulary, n_tags in (("scored", 97), ("modelled", 149)):
+        split = SongSplit.from_folder(
+            folder, songs, vocabulary=vocabulary, min_songs=30, n_folds=5, **SEED
+        )
+        assert split.annotations.shape == (502, n_tags)
+        assert np.bincount(split.folds).tolist() == [101, 101, 100, 100, 100]
+        if vocabulary == "scored":
+            # Each scored tag can be learned in each fold.
+            assert all(len(split.learnable(fold)) == 97 for fold in range(5))
 
 
 # --- tags ---------------------------------------------------------------------------------------

@@ -384,7 +384,7 @@ def music_methods(collection):
         if collection == "cal500"
         else settings("music", "order")
     )
-    return [*part["methods"], *part.get("once", [])]
+    return [*dict.fromkeys([*part["methods"], *part.get("once", [])])]
 
 
 def music_blocks(collection):
