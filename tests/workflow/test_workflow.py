@@ -33,6 +33,9 @@ MOTION_RULES = {
     "tabulate_nips2012_table2",
     "plot_nips2012_fig1",
     "plot_extra_motion_clusters",
+    "measure_motion_convergence",
+    "collect_motion_convergence",
+    "plot_extra_motion_convergence",
 }
 TARGETS = [f"results/tiny/figures/cvpr2016_fig{n}.svg" for n in (1, 3)]
 ALL_RULES = {
