@@ -36,6 +36,9 @@ MOTION_RULES = {
     "tabulate_nips2012_table2",
     "plot_nips2012_fig1",
     "plot_extra_motion_clusters",
+    "measure_motion_convergence",
+    "collect_motion_convergence",
+    "plot_extra_motion_convergence",
 }
 MUSIC_RULES = {
     "prepare_dataset",
