@@ -6,8 +6,8 @@ go on elsewhere, or after ``results/`` is gone, they are exported and imported a
     python -m replication.blocks export <folder> --configfile configs/paper.yaml
     python -m replication.blocks import <folder> --configfile configs/paper.yaml
 
-An export asks Snakemake first: blocks of older settings, images or code than the present ones, which
-it would compute again, are not given the present ones' identity.
+An export asks Snakemake first: blocks of older settings, images or code than the present ones,
+which it would compute again, are not given the present ones' identity.
 
 Blocks of the faces that are worth keeping stand in ``docs/results/animal_faces/blocks/``.
 

@@ -183,7 +183,7 @@ def test_blocks_of_other_settings_are_not_exported(tmp_path, monkeypatch, capsys
     (tmp_path / "config.yaml").write_text(str(config))
     run = start_run(tmp_path / "results/demo")
     block = "results/demo/runs/faces/main/svm_paper_0-1.csv"
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all", block]
+    command = [sys.executable, "-m", "snakemake", block, "--cores", "1", "--quiet"]
     subprocess.run(command, cwd=tmp_path, check=True)
     timing = run / "timings/faces/main/svm_paper_0-1.csv"
     timing.parent.mkdir(parents=True)
