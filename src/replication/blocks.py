@@ -6,6 +6,9 @@ go on elsewhere, or after ``results/`` is gone, they are exported and imported a
     python -m replication.blocks export <folder> --configfile configs/paper.yaml
     python -m replication.blocks import <folder> --configfile configs/paper.yaml
 
+An export asks Snakemake first: blocks of older settings, images or code than the present ones,
+which it would compute again, are not given the present ones' identity.
+
 Blocks of the faces that are worth keeping stand in ``docs/results/animal_faces/blocks/``.
 
 Beside the blocks stands ``identity.json``: the settings that decide their numbers, and checksums of
@@ -19,6 +22,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -209,6 +213,26 @@ def import_blocks(
     return imported, ignored
 
 
+def _check_current(config: Mapping[str, Any], run: Path, options: argparse.Namespace) -> None:
+    """Raise an error if Snakemake would compute a finished block again."""
+    finished = [
+        str(scores)
+        for name in _wanted(config, options.experiment)
+        for scores in [_places(run, options.experiment, name)[0]]
+        if scores.is_file()
+    ]
+    command = [sys.executable, "-m", "snakemake", *finished, "--dry-run", "--cores", "1"]
+    command += ["--configfile", str(options.configfile)]
+    if options.allow_subset:
+        command += ["--config", f"allow_subset={options.allow_subset}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if finished and "Nothing to be done" not in done.stdout + done.stderr:
+        raise BlockError(
+            f"{run}: finished blocks do not belong to the present settings, images and code: "
+            "Snakemake would compute them again, so they are not exported"
+        )
+
+
 def _places(run: Path, experiment: str, name: str) -> tuple[Path, Path]:
     return run / f"runs/{experiment}/main/{name}", run / f"timings/{experiment}/main/{name}"
 
@@ -248,11 +272,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="folder of the exported blocks")
     parser.add_argument("--configfile", default="config.yaml", type=Path)
     parser.add_argument("--experiment", default="faces", choices=sorted(_IMAGES))
+    parser.add_argument("--allow-subset", choices=["true", "false"], help="as in the run")
     options = parser.parse_args(arguments)
     config = merged_configuration(options.configfile)
     run = Path("results") / str(config["run"])
     try:
         if options.action == "export":
+            _check_current(config, run, options)
             exported = export_blocks(config, run, options.folder, options.experiment)
             print(f"{len(exported)} blocks exported to {options.folder}")
         else:

@@ -2,6 +2,8 @@
 
 import copy
 import gzip
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -165,3 +167,29 @@ def test_command_line(exported, tmp_path, monkeypatch, capsys):
     start_run(tmp_path / "results/third")
     assert blocks.main(["import", str(exported)]) == 0
     assert "2 blocks imported, 0 not asked for" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_blocks_of_other_settings_are_not_exported(tmp_path, monkeypatch, capsys, levels):
+    """A block was computed with level 1; the configuration may say something else by now."""
+    (tmp_path / "Snakefile").write_text(
+        'configfile: "config.yaml"\n'
+        "rule block:\n"
+        '    output: "results/demo/runs/faces/main/svm_paper_0-1.csv"\n'
+        '    params: level=config["seed"]\n'
+        "    shell: \"printf 'method,value\\nlinear,1\\n' > {output}\"\n"
+    )
+    config = copy.deepcopy(CONFIG) | {"run": "demo"}
+    (tmp_path / "config.yaml").write_text(str(config))
+    run = start_run(tmp_path / "results/demo")
+    block = "results/demo/runs/faces/main/svm_paper_0-1.csv"
+    command = [sys.executable, "-m", "snakemake", block, "--cores", "1", "--quiet"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    timing = run / "timings/faces/main/svm_paper_0-1.csv"
+    timing.parent.mkdir(parents=True)
+    timing.write_text("seconds\n1\n")
+    (tmp_path / "config.yaml").write_text(str(config | {"seed": levels}))
+    monkeypatch.chdir(tmp_path)
+    assert blocks.main(["export", "blocks"]) == levels - 1
+    assert (tmp_path / "blocks/identity.json").exists() is (levels == 1)
+    assert ("not exported" in capsys.readouterr().err) is (levels == 2)

@@ -141,6 +141,24 @@ def test_centres_are_barycentres_of_their_members(data, panels):
     np.testing.assert_allclose(np.average(places, axis=0, weights=sizes), everything, atol=0.1)
 
 
+def test_classes_that_are_not_shown_take_no_part(data, embedding, panels):
+    extra = np.concatenate([data[0], np.stack([blob(12, 2), blob(12, 3)])])
+    labels = np.concatenate([data[1], ["person", "person"]])
+    found = inverse_panels(
+        extra,
+        labels,
+        embedding,
+        classes=["left", "right"],
+        C=100.0,
+        n_iter=60,
+        not_shown=["person"],
+        seed=1,
+        experiment="test",
+    )
+    np.testing.assert_array_equal(found["title"], panels["title"])
+    np.testing.assert_array_equal(found["images"], panels["images"])
+
+
 def test_an_unknown_class_is_named(data, embedding):
     features = embedding.fit_transform(data[0])
     with pytest.raises(ValueError, match="'up' has no member"):

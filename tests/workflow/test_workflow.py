@@ -293,9 +293,9 @@ def test_variants_share_the_dictionary_and_the_inverted_faces_that_they_do_not_c
         for name in ("learn_dictionary", "invert_faces", "make_face_densities")
     }
     assert made == {
-        "learn_dictionary": {"main", "atoms_32"},
-        "invert_faces": {"main", "atoms_32"},
-        "make_face_densities": {"main", "atoms_32", "deviation"},
+        "learn_dictionary": {"main", "small_dictionary"},
+        "invert_faces": {"main", "small_dictionary"},
+        "make_face_densities": {"main", "small_dictionary", "deviation"},
     }
 
 

@@ -158,6 +158,11 @@ def sliced_wasserstein_settings(wildcards):
     )
 
 
+def not_shown(wildcards):
+    """Classes of an experiment of which no picture is drawn."""
+    return settings(wildcards.experiment, "samples").get("not_shown", [])
+
+
 def raw_folder(experiment):
     """Folder of the published files that an experiment reads."""
     return f"data/raw/{RUN}/{DATASET_OF[experiment]}"

@@ -55,6 +55,7 @@ rule compute_inverses:
             **settings(wildcards.experiment, "sliced_wasserstein"),
             "n_angles": settings(wildcards.experiment, "inverses")["n_angles"],
         },
+        not_shown=not_shown,
         inverses=lambda wildcards: {
             key: value
             for key, value in settings(wildcards.experiment, "inverses").items()
@@ -79,9 +80,7 @@ rule select_samples:
     params:
         raw=lambda wildcards: raw_folder(wildcards.experiment),
         colour=lambda wildcards: wildcards.experiment == "faces",
-        not_shown=lambda wildcards: settings(wildcards.experiment, "samples").get(
-            "not_shown", []
-        ),
+        not_shown=not_shown,
         settings=lambda wildcards: {
             **settings(wildcards.experiment, "sliced_wasserstein"),
             "n_angles": settings(wildcards.experiment, "samples")["n_angles"],

@@ -16,6 +16,7 @@ panels = inverse_panels(
     read_manifest(snakemake.input.manifest)["label"].to_numpy(),
     SlicedWassersteinEmbedding(**snakemake.params.transport, n_jobs=snakemake.threads),
     **snakemake.params.inverses,
+    not_shown=snakemake.params.not_shown,
     seed=snakemake.params.seed,
     experiment=snakemake.wildcards.experiment,
 )

@@ -77,10 +77,12 @@ def _draw_kind(
     """Draw the pictures of a kind; all share one scale, so that they compare."""
     rows = np.flatnonzero(panels["kind"] == kind)
     highest = panels["images"][rows].max()
+    # The few pixels of a thin bright line must not make all else black.
+    bright = np.quantile(panels["images"][rows], 0.995)
     for axis, row in zip(axes, rows, strict=True):
         image = panels["images"][row]
         if dark_ground:
-            axis.imshow(image, cmap="gray", vmin=0, vmax=highest)
+            axis.imshow(image, cmap="gray", vmin=0, vmax=bright)
         else:
             axis.imshow(np.sqrt(image / highest), cmap="gray_r", vmin=0, vmax=1)
         axis.grid(False)
@@ -89,6 +91,6 @@ def _draw_kind(
             spine.set(visible=True, linewidth=0.3, color="#5B5B5B")
         residual, decision = panels["residuals"][row], panels["decisions"][row]
         below = [f"residual {residual:.3f}"] if np.isfinite(residual) else []
-        below += [f"decision {decision:+.2f}"] if np.isfinite(decision) else []
+        below += [f"decision {round(decision, 2) + 0.0:+.2f}"] if np.isfinite(decision) else []
         axis.set_title(panels["title"][row], fontsize=5.5, pad=2)
         axis.set_xlabel("\n".join(below), fontsize=5.5, labelpad=1)

@@ -14,13 +14,16 @@ points of the space of :math:`\phi_\sigma` are inverted:
 ``centre``
     the centres of SW k-means.
 
+Classes that are not to be shown take no part: a small cluster's centre is nearly a picture of one
+of its members.
+
 Such a point need not be the embedding of any density. Its inverse is then a fit, and the residual
 says how good a one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,6 +167,7 @@ def inverse_panels(
     classes: Sequence[str],
     C: float,
     n_iter: int,
+    not_shown: Collection[str] = (),
     seed: int,
     experiment: str,
 ) -> dict[str, npt.NDArray[Any]]:
@@ -181,6 +185,8 @@ def inverse_panels(
         Of the SVM, see :func:`discriminant_line`.
     n_iter : int
         Steps of the inversion.
+    not_shown : collection of str
+        Classes that take no part.
     seed : int
     experiment : str
 
@@ -192,16 +198,18 @@ def inverse_panels(
         (m,): the decision value of the SVM at the embedding of the picture, NaN elsewhere.
         ``classes`` are the two classes.
     """
+    shown = ~np.isin(labels, list(not_shown))
+    densities, labels = densities[shown], labels[shown]
     features = embedding.fit_transform(densities)
     gram = gram_matrix(features)
     discriminant = discriminant_line(features, labels, classes, C)
-    kinds, titles, points = ["normal"] * len(STEPS), [f"{s:+g} s.d." for s in STEPS], []
+    kinds, titles, points = ["normal"] * len(STEPS), [_position(step) for step in STEPS], []
     points.append(discriminant.line.points())
     for number, line in enumerate(principal_lines(features, gram, 3), start=1):
         kinds += [f"component_{number}"] * len(STEPS)
-        titles += [f"{step:+g} s.d." for step in STEPS]
+        titles += [_position(step) for step in STEPS]
         points.append(line.points())
-    # The same start as the first repetition of SW k-means in Figure 5.
+    # The seed of the first repetition of k-means in Figure 5.
     n_clusters = len(np.unique(labels))
     state = repetition_seed(seed, f"{experiment}/kmeans", 0)
     scaled = gram / np.sqrt(np.diagonal(gram)).mean() ** 2
@@ -241,3 +249,7 @@ def inverse_panels(
         "decisions": decisions,
         "classes": np.array(classes),
     }
+
+
+def _position(step: float) -> str:
+    return f"{step:+g} s.d." if step else "0"
