@@ -365,12 +365,15 @@ def test_a_song_stage_counts_for_each_method_that_needs_it():
     rows = [
         {"method": "h3m", "item": "songs", "metric": "seconds", "value": 2.0},
         {"method": "vhem", "item": "tags", "metric": "seconds", "value": 1.0},
+        # Memory was measured for the method itself.
+        {"method": "vhem", "item": "songs", "metric": "peak_bytes", "value": 9.0},
     ]
     out = list(song_stage(rows, METHODS, ["vhem", "em_h3m", "shem"]))
-    assert [(row["method"], row["item"]) for row in out] == [
-        ("vhem", "songs"),
-        ("shem", "songs"),
-        ("vhem", "tags"),
+    assert [(row["method"], row["item"], row["value"]) for row in out] == [
+        ("vhem", "songs", 2.0),
+        ("shem", "songs", 2.0),
+        ("vhem", "tags", 1.0),
+        ("vhem", "songs", 9.0),
     ]
 
 

@@ -79,7 +79,7 @@ wildcard_constraints:
     experiment="|".join(DATASET_OF),
     variant="[a-z0-9_]+",
     part="paper|extra",
-    method="|".join({*MOTION_METHODS, *MUSIC_METHODS}),
+    method="|".join(dict.fromkeys([*MOTION_METHODS, *MUSIC_METHODS])),
     collection="|".join(MUSIC_EXPERIMENTS),
     kind="h3m|hmm|hmm_pair|gmm|dtm",
     block="[0-9]+",
