@@ -14,22 +14,24 @@ experiment, so that no number there is typed by hand.
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from replication.io import atomic_path, read_json, write_json, write_table
-from replication.sharing import experiments_of, withheld_figures
+from replication.sharing import DATASET_OF, experiments_of, withheld_figures
 from replication.tables import write_tables
 
 __all__ = ["claims_as_markdown", "main", "publish", "replace_section"]
 
 #: What a call replaces; anything else in the folder, such as blocks of repetitions, stays.
-_PARTS = ("run.json", "claims.csv", "deviations.csv", "tables", "metrics", "figures")
+_PARTS = ("README.md", "run.json", "claims.csv", "deviations.csv", "tables", "metrics", "figures")
 _DATASETS = Path(__file__).resolve().parents[2] / "resources/datasets.csv"
 
 
@@ -74,6 +76,8 @@ def publish(
         else:
             old.unlink(missing_ok=True)
     write_json(destination / "run.json", record)
+    with atomic_path(destination / "README.md") as temporary:
+        temporary.write_text(_credits(record, experiment, datasets), encoding="utf-8")
     for name in ("claims.csv", "deviations.csv"):
         write_table(destination / name, _rows_of(run / name, experiment))
     for path in sorted((run / "tables").glob("*.csv")):
@@ -89,6 +93,30 @@ def publish(
         for suffix in (".svg", ".png"):
             with atomic_path(destination / "figures" / (figure.stem + suffix)) as temporary:
                 shutil.copyfile(figure.with_suffix(suffix), temporary)
+
+
+def _credits(record: Mapping[str, Any], experiment: str | None, datasets: Path) -> str:
+    """Say which run the folder holds, on which data, and what their terms want to be cited."""
+    with datasets.open(encoding="utf-8", newline="") as file:
+        terms = {row["dataset"]: row for row in csv.DictReader(file)}
+    commit = record.get("git", {}).get("commit", "unknown")
+    lines = [
+        "# Results",
+        "",
+        f"Written by `python -m replication.publish`; computed at commit {commit}, configuration "
+        "and versions in [run.json](run.json).",
+        "",
+    ]
+    for data in record["data"]:
+        if experiment is None or DATASET_OF[experiment] == data["dataset"]:
+            row = terms[data["dataset"]]
+            coverage = f", {data['coverage']}" if "coverage" in data else ""
+            lines += [
+                f"- {data['origin']} data: {row['title']}{coverage}",
+                f"  - terms: {row['licence']}",
+                f"  - {row['citation']}",
+            ]
+    return "\n".join(lines) + "\n"
 
 
 def _rows_of(path: Path, experiment: str | None) -> pd.DataFrame:

@@ -13,7 +13,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIGURES", "PICTURES_OF", "experiments_of", "may_publish_images", "withheld_figures"]
+__all__ = [
+    "DATASET_OF",
+    "FIGURES",
+    "PICTURES_OF",
+    "experiments_of",
+    "may_publish_images",
+    "withheld_figures",
+]
+
+#: Data set that each experiment works on.
+DATASET_OF: Mapping[str, str] = {
+    "textures": "uiuc_texture",
+    "faces": "animal_faces",
+    "motion": "cmu_mocap",
+    "music": "cal500",
+}
 
 #: Figures that each experiment takes part in.
 FIGURES: Mapping[str, tuple[str, ...]] = {

@@ -72,6 +72,7 @@ def test_publishes_tables_and_curves_but_no_images(run, tmp_path):
             for suffix in ("csv", "md", "tex")
         ]
         assert files_in(destination) == [
+            "README.md",
             "claims.csv",
             "deviations.csv",
             "figures/cvpr2016_fig3.png",
@@ -107,6 +108,7 @@ def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path)
     (destination / "figures/cvpr2016_fig2.svg").write_text("of a former call")
     main([str(run), str(destination), "--experiment", "faces", "--readme", str(readme)])
     assert files_in(destination) == [
+        "README.md",
         "blocks/svm_0-9.csv",
         "claims.csv",
         "deviations.csv",
@@ -122,6 +124,10 @@ def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path)
         "experiment,kernel,value\nfaces,rbf,0.5\n"
     )
     assert "levels" not in (destination / "deviations.csv").read_text()
+    credit = (destination / "README.md").read_text()
+    assert "real data: LHI animal face data set" in credit
+    assert "Si, S.-C. Zhu" in credit
+    assert "UIUC" not in credit, "of another experiment"
     text = readme.read_text()
     assert "kept" in text
     assert "B beats A." in text

@@ -3,7 +3,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from replication.config import ConfigError, check_config, repeat_blocks, share_sources
-from replication.sharing import FIGURES, withheld_figures
+from replication.sharing import DATASET_OF, FIGURES, withheld_figures
 
 try:
     check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
@@ -16,13 +16,7 @@ RUN = config["run"]
 RESULTS = f"results/{RUN}"
 FORMATS = ["svg", "pdf", "png"]
 
-# What each experiment works on, scores and draws.
-DATASET_OF = {
-    "textures": "uiuc_texture",
-    "faces": "animal_faces",
-    "motion": "cmu_mocap",
-    "music": "cal500",
-}
+# What each experiment scores and tabulates.
 METRICS = {
     "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
     "faces": ["variance", "svm", "multiclass", "kmeans", "identities", "inversion"],
