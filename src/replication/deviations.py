@@ -116,14 +116,16 @@ def _methods(scores: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _schemes(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
-    """Accuracy of the multi-class schemes."""
+    """Accuracy of the multi-class schemes, of the methods for which the run compares them."""
     schemes = ("one_vs_one", "one_vs_rest", "pairwise_coupling")
+    compared = set(scores.loc[scores["variant"].isin(schemes), "method"])
     return [
         f"{method}: "
         + ", ".join(
             f"{scheme} {100 * _accuracy(scores, scheme, method).mean():.1f} %" for scheme in schemes
         )
         for method in methods
+        if method in compared
     ]
 
 

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC
@@ -82,6 +83,8 @@ def _one_vs_rest(square: Array, labels: Labels, cross: Array, C: float) -> Label
     return classes[np.argmax(decisions, axis=0)]
 
 
+# Hundreds of machines on parts of one kernel, whose input was checked where it was made.
+@sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
 def _pairwise_coupling(square: Array, labels: Labels, cross: Array, C: float) -> Labels:
     classes = np.unique(labels)
     r = np.full((len(cross), len(classes), len(classes)), 0.5)
