@@ -267,7 +267,8 @@ def tabulate_tagging(
             names[metric],
             metric,
             float(per_tag.mean()),
-            error=float(per_tag.to_numpy().std(ddof=1) / len(per_tag) ** 0.5),
+            # pandas gives no number for a single tag, NumPy a warning as well
+            error=float(per_tag.std() / len(per_tag) ** 0.5),
             tags=len(per_tag),
             folds=n_folds[method],
         )

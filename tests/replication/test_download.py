@@ -771,7 +771,8 @@ def test_a_run_that_reaches_nothing_ends_in_a_page_and_no_half_file(repository, 
     (tmp_path / "resources/datasets.csv").write_text(f"{lines[0]}\n{row}\n")
     paper = tmp_path / "configs/paper.yaml"
     settings = yaml.safe_load(paper.read_text())
-    settings["datasets"]["cmu_mocap"] = {"enabled": False}
+    for other in ("animal_faces", "cmu_mocap", "cal500"):
+        settings["datasets"][other] = {"enabled": False}
     paper.write_text(yaml.safe_dump(settings))
 
     def launch(*more):
