@@ -41,15 +41,20 @@ def normalized_densities(
             f"image {first_index} has shape {images.shape[1:]}, expected {shape} as in fit"
         )
     rows = images.reshape(len(images), -1).astype(np.float64)
+    # A NaN is its row's smallest and largest value.
+    lowest, highest = rows.min(axis=1), rows.max(axis=1)
     for fault, wrong in (
-        ("contains a value that is NaN or infinite", ~np.isfinite(rows).all(axis=1)),
-        ("contains a negative value", (rows < 0).any(axis=1)),
-        ("is all zero: a density needs a positive sum", ~rows.any(axis=1)),
+        (
+            "contains a value that is NaN or infinite",
+            ~(np.isfinite(lowest) & np.isfinite(highest)),
+        ),
+        ("contains a negative value", lowest < 0),
+        ("is all zero: a density needs a positive sum", highest == 0),
     ):
         if wrong.any():
             raise ValueError(f"image {first_index + int(np.argmax(wrong))} {fault}")
     # The maximum first, so that the sum of huge finite values cannot overflow.
-    rows /= rows.max(axis=1, keepdims=True)
+    rows /= highest[:, np.newaxis]
     rows /= rows.sum(axis=1, keepdims=True)
     return rows
 
