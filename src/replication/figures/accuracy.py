@@ -47,13 +47,14 @@ def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> 
         layout="constrained",
     )
     for letter, axis, experiment in zip("abcdef", axes[0], experiments, strict=False):
-        _draw(axis, scores[scores["experiment"] == experiment])
+        # One panel says what the line means: in the others a value may stand there.
+        _draw(axis, scores[scores["experiment"] == experiment], label=letter == "a")
         axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
     add_data_note(figure, notes)
     return figure
 
 
-def _draw(axis: Axes, scores: pd.DataFrame) -> None:
+def _draw(axis: Axes, scores: pd.DataFrame, label: bool) -> None:
     """Draw a row a kernel: the paper's kernels first, the others below a line."""
     present = set(scores["method"])
     methods = [name for name in METHODS if name in present]
@@ -85,5 +86,5 @@ def _draw(axis: Axes, scores: pd.DataFrame) -> None:
         )
     axis.set_yticks(range(len(methods)), [METHODS[method].label for method in methods])
     axis.set_ylim(len(methods) - 0.4, -0.7)
-    axis.set_xlabel("Accuracy (%)\nthick: s.d. over repetitions, thin: over folds")
-    mark_as_beyond_paper(axis, methods)
+    axis.set_xlabel("Accuracy (%)\nthick: s.d. over repetitions\nthin: s.d. over folds")
+    mark_as_beyond_paper(axis, methods, label)

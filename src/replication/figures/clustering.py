@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from string import ascii_lowercase
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -54,11 +55,12 @@ def plot_clustering(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -
         squeeze=False,
         layout="constrained",
     )
+    letters = iter(ascii_lowercase)
     for row, experiment in zip(axes, experiments, strict=True):
         scores = metrics[metrics["experiment"] == experiment]
-        for letter, axis, metric in zip("abcd", row, _SCORES, strict=True):
+        for axis, metric in zip(row, _SCORES, strict=True):
             _draw_score(axis, scores, metric)
-            axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
+            axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}")
     add_data_note(figure, notes)
     return figure
 
@@ -128,14 +130,15 @@ def plot_clustering_details(metrics: pd.DataFrame, notes: Iterable[Mapping[str, 
         squeeze=False,
         layout="constrained",
     )
+    letters = iter(ascii_lowercase)
     for row, experiment in zip(axes, experiments, strict=True):
         scores = metrics[metrics["experiment"] == experiment]
         _draw_iterations(row[0], scores, "iteration_inertia", "Inertia / first inertia")
         _draw_iterations(row[1], scores, "iteration_v_measure", "V-measure")
         _draw_sweep(row[2], scores, "inertia")
         _draw_sweep(row[3], scores, "v_measure")
-        for letter, axis in zip("abcd", row, strict=True):
-            axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
+        for axis in row:
+            axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=5)
     add_data_note(figure, notes)
