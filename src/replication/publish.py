@@ -103,8 +103,8 @@ def _credits(record: Mapping[str, Any], experiment: str | None, datasets: Path) 
     lines = [
         "# Results",
         "",
-        f"Written by `python -m replication.publish`; computed at commit {commit}, configuration "
-        "and versions in [run.json](run.json).",
+        f"Written by `python -m replication.publish`; recorded at commit {commit} (jobs that stood "
+        "already may be older), configuration and versions in [run.json](run.json).",
         "",
     ]
     for data in record["data"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from string import ascii_lowercase
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -98,11 +99,10 @@ def plot_variance_of_kernels(
         "gamma": ("Gaussian kernels", ("rbf", "sw_gaussian")),
         "degree": ("Polynomial kernels", ("polynomial", "sw_polynomial")),
     }
+    letters = iter(ascii_lowercase)
     for row, experiment in zip(axes, experiments, strict=True):
         panel = metrics[metrics["experiment"] == experiment]
-        for letter, axis, (parameter, (title, methods)) in zip(
-            "ab", row, kernels.items(), strict=True
-        ):
+        for axis, (parameter, (title, methods)) in zip(row, kernels.items(), strict=True):
             shown = panel[panel["method"].isin(methods)]
             variants = list(dict.fromkeys(shown["variant"]))
             for method in methods:
@@ -113,9 +113,9 @@ def plot_variance_of_kernels(
                     sign = r"$\gamma\cdot$median$=$" if parameter == "gamma" else "$d=$"
                     side = "SW" if method.startswith("sw") else "densities"
                     _draw_curve(axis, curve, look._replace(line=line), f"{side}, {sign}{value}")
-            axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}: {title}")
+            axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}: {title}")
             _finish(axis, min(n_components, _components(panel).max()))
-            axis.legend(loc="lower right", fontsize=6)
+            axis.legend(loc="best", fontsize=6)
         row[0].set_ylabel("Cumulative percent variance")
     add_data_note(figure, notes)
     return figure
