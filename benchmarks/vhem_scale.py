@@ -105,7 +105,8 @@ def report(base_sizes: tuple[int, ...], kernel_sizes: tuple[int, ...]) -> tuple[
     section = "\n\n".join(
         [
             "## `vhem` with many HMMs",
-            "Written by `python benchmarks/vhem_scale.py` on synthetic models; processor time of one thread, "
+            "Written by `python benchmarks/vhem_scale.py` on synthetic models; processor time of "
+            "one thread, "
             "compilation apart, each row in a process of its own, "
             f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}.",
             f"`VHEM` to {N_CLUSTERS} clusters, S = {N_STATES}, M = {N_MIX}, d = {N_FEATURES}, "

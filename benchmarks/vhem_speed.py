@@ -177,7 +177,8 @@ def report() -> str:
     return "\n\n".join(
         [
             "## `vhem`",
-            "Written by `python benchmarks/vhem_speed.py` on synthetic models; processor time of one thread, "
+            "Written by `python benchmarks/vhem_speed.py` on synthetic models; processor time of "
+            "one thread, "
             "compilation apart, "
             f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}.",
             "One EM iteration of one HMM on 80 sequences of 125 frames, d = 39, 5 states, "
