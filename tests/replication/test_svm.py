@@ -6,6 +6,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from replication.protocols import svm
+from sliced_wasserstein import median_squared_distance
 
 GRID = svm.Grid(C=(0.1, 1.0, 10.0, 100.0), gamma=(0.1, 1.0, 10.0), degree=(1, 2, 3))
 N_CLASSES = 5
@@ -192,6 +193,46 @@ def test_stopping_the_path_early_changes_nothing(data, monkeypatch):
 
     monkeypatch.setattr(svm, "_accuracy_path", full_path)
     assert run(matrices, labels, ["rbf", "polynomial"]) == early
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.5, 4.0])
+def test_search_that_skips_cells_chooses_what_the_whole_grid_would(data, noise):
+    _, labels, _ = data
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(N_CLASSES, 4))[labels] + noise * rng.normal(size=(len(labels), 4))
+    distance = ((points[:, None] - points) ** 2).sum(axis=-1)
+    grid = svm.Grid(C=(0.01, 0.1, 1.0, 10.0, 100.0, 1e3), gamma=(0.01, 0.1, 1.0, 10.0), degree=())
+    rows = run({"density_distance": distance}, labels, ["rbf"], grid, repeats=range(3))
+    chosen = [
+        (C["value"], parameter["value"])
+        for C, parameter in zip(rows[1::4], rows[2::4], strict=True)
+    ]
+    expected = []
+    for state in dict.fromkeys(row["seed"] for row in rows):
+        outer = StratifiedKFold(5, shuffle=True, random_state=state)
+        for fold, (train, _) in enumerate(outer.split(points, labels)):
+            gamma = np.array(grid.gamma) / median_squared_distance(distance[np.ix_(train, train)])
+            inner = StratifiedKFold(3, shuffle=True, random_state=state + fold + 1)
+            search = GridSearchCV(SVC(), {"C": grid.C, "gamma": gamma}, cv=inner)
+            best = search.fit(points[train], labels[train]).best_params_
+            expected.append((best["C"], grid.gamma[list(gamma).index(best["gamma"])]))
+    assert chosen == expected
+
+
+def test_search_does_not_train_cells_that_cannot_win(data, monkeypatch):
+    _, labels, _ = data
+    # Any machine that looks at more than one neighbour is right.
+    distance = 1.0 * (labels[:, None] != labels) + 1e-3
+    np.fill_diagonal(distance, 0)
+    trained = []
+    path = svm._accuracy_path
+    monkeypatch.setattr(
+        svm, "_accuracy_path", lambda *args: trained.append(len(args[-1])) or path(*args)
+    )
+    # With distances of a thousand units all kernel values but the diagonal vanish: chance.
+    grid = svm.Grid(C=(1.0, 10.0), gamma=(1.0, 1e7), degree=())
+    run({"density_distance": distance}, labels, ["rbf"], grid)
+    assert sum(trained) == 5 * (4 + 2 + 2)
 
 
 def test_a_matrix_that_is_not_finite_is_named(data):
