@@ -363,11 +363,13 @@ def _search(
 
     def score(fold: int, cells: npt.NDArray[np.bool_]) -> None:
         fit, validate = inner[fold]
-        for i in np.flatnonzero(cells.any(axis=1)):
+        for i, parameter in enumerate(parameters):
+            if not cells[i].any():
+                continue
             accuracy[fold, i, cells[i]] = _accuracy_path(
-                _kernel(family, square[np.ix_(fit, fit)], parameters[i]),
+                _kernel(family, square[np.ix_(fit, fit)], parameter),
                 labels[fit],
-                _kernel(family, square[np.ix_(validate, fit)], parameters[i]),
+                _kernel(family, square[np.ix_(validate, fit)], parameter),
                 labels[validate],
                 np.asarray(Cs)[cells[i]],
             )
