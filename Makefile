@@ -9,7 +9,7 @@ CORES ?= all
 PYTHON ?= python3
 
 BIN := .venv/bin
-LAUNCH = $(BIN)/python -m replication.launch $(TARGET) --configfile '$(CONFIG)' --cores $(CORES) \
+LAUNCH = $(BIN)/python -m replication.launch $(TARGET) --configfile $(CONFIG) --cores $(CORES) \
 	$(if $(ARCHIVES),--archives '$(ARCHIVES)') $(if $(ALLOW_SUBSET),--allow-subset $(ALLOW_SUBSET)) \
 	$(if $(ONLY),--only '$(ONLY)')
 

@@ -222,7 +222,7 @@ def _check_current(config: Mapping[str, Any], run: Path, options: argparse.Names
         if scores.is_file()
     ]
     command = [sys.executable, "-m", "snakemake", *finished, "--dry-run", "--cores", "1"]
-    command += ["--configfile", str(options.configfile)]
+    command += ["--configfile", *map(str, options.configfile)]
     if options.allow_subset:
         command += ["--config", f"allow_subset={options.allow_subset}"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -270,11 +270,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m replication.blocks", description=__doc__)
     parser.add_argument("action", choices=["export", "import"])
     parser.add_argument("folder", type=Path, help="folder of the exported blocks")
-    parser.add_argument("--configfile", default="config.yaml", type=Path)
+    parser.add_argument("--configfile", nargs="+", default=[Path("config.yaml")], type=Path)
     parser.add_argument("--experiment", default="faces", choices=sorted(_IMAGES))
     parser.add_argument("--allow-subset", choices=["true", "false"], help="as in the run")
     options = parser.parse_args(arguments)
-    config = merged_configuration(options.configfile)
+    config = merged_configuration(*options.configfile)
     run = Path("results") / str(config["run"])
     try:
         if options.action == "export":

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnknownDataSet as error:
         parser.error(str(error))
     if options.report:
-        report = Path("results") / str(merged_configuration(options.configfile).get("run"))
+        report = Path("results") / str(merged_configuration(*options.configfile).get("run"))
         report = report / _REPORTS[options.report]
         report.parent.mkdir(parents=True, exist_ok=True)
         return subprocess.run([*command, "--report", str(report), "--quiet", "all"]).returncode
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AnotherRunIsActive as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    results = Path("results") / str(merged_configuration(options.configfile).get("run"))
+    results = Path("results") / str(merged_configuration(*options.configfile).get("run"))
     if status != 0:
         print(_data_faults(results, start), end="", file=sys.stderr)
     else:
@@ -81,7 +81,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m replication.launch", description=__doc__)
     parser.add_argument("targets", nargs="*", help="named targets or files; default: everything")
-    parser.add_argument("--configfile", default="config.yaml", type=Path)
+    parser.add_argument(
+        "--configfile",
+        nargs="+",
+        default=[Path("config.yaml")],
+        type=Path,
+        help="what differs from config.yaml; of several files the later wins",
+    )
     parser.add_argument(
         "--only", help="data sets that take part, with commas between; the others are left out"
     )
@@ -114,7 +120,7 @@ def _snakemake_command(options: argparse.Namespace) -> list[str]:
         "--cores",
         options.cores,
         "--configfile",
-        str(options.configfile),
+        *map(str, options.configfile),
         *(["--config", *overrides] if overrides else []),
     ]
 
@@ -123,7 +129,7 @@ def _left_out(options: argparse.Namespace) -> dict[str, dict[str, bool]]:
     """Return the settings that leave all data sets out but those of ``--only``."""
     if not options.only:
         return {}
-    known = list(merged_configuration(options.configfile).get("datasets", {}))
+    known = list(merged_configuration(*options.configfile).get("datasets", {}))
     wanted = options.only.split(",")
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -190,15 +196,15 @@ def _claims_summary(path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def merged_configuration(configfile: Path) -> dict[str, Any]:
-    """Merge the given configuration into the default one, as Snakemake does.
+def merged_configuration(*configfiles: Path) -> dict[str, Any]:
+    """Merge the given configurations into the default one, as Snakemake does.
 
     What is wrong with a file is for Snakemake to say, which reads it too; it counts as empty here.
     """
     from snakemake.utils import update_config
 
     merged: dict[str, Any] = {}
-    for path in (Path("config.yaml"), configfile):
+    for path in (Path("config.yaml"), *configfiles):
         with suppress(OSError, yaml.YAMLError, AttributeError):
             update_config(merged, yaml.safe_load(path.read_text(encoding="utf-8")))
     return merged
@@ -219,7 +225,7 @@ def _data_preflight(options: argparse.Namespace) -> str:
     from replication.datasets import DATASETS
     from replication.datasets.download import describe_missing
 
-    config = merged_configuration(options.configfile)
+    config = merged_configuration(*options.configfile)
     archives = Path(options.archives or config.get("archives", "data/archives"))
     texts = []
     left_out = _left_out(options)

@@ -149,6 +149,21 @@ def test_only_some_data_sets_take_part(folder):
     assert "no data set 'd'; there are a, b, c" in output
 
 
+def test_of_several_configurations_the_later_wins(folder):
+    (folder / "config.yaml").write_text("run: demo\nsvm: {C: 1, repeats: 100, folds: 5}\n")
+    (folder / "large.yaml").write_text("run: large\nsvm: {C: 2, repeats: 50}\n")
+    (folder / "short.yaml").write_text("svm: {repeats: 3}\n")
+    (folder / "Snakefile").write_text(
+        'import json\nconfigfile: "config.yaml"\n'
+        "rule all:\n    output: 'out.txt'\n    run:\n"
+        "        open(output[0], 'w').write(json.dumps(config['svm']))\n"
+    )
+    status, output = finish(launch(folder, "--configfile", "large.yaml", "short.yaml"))
+    assert status == 0, output
+    assert json.loads((folder / "out.txt").read_text()) == {"C": 2, "repeats": 3, "folds": 5}
+    assert "Results: results/large/" in output
+
+
 REPORTING = """
 rule all:
     input: "photograph.txt", "curve.txt"

@@ -19,10 +19,19 @@ PARTS = ("Snakefile", "config.yaml", "workflow", "src", "resources", "envs", "pr
 TINY = {
     "run": "tiny",
     "datasets": {
-        "uiuc_texture": {"embedded": {"images_per_class": 2, "width": 64, "height": 64}},
+        "uiuc_texture": {"embedded": {"images_per_class": 4, "width": 64, "height": 64}},
         "animal_faces": {"enabled": False},
     },
-    "experiments": {"textures": {"samples": {"n_angles": 20}, "variance": {"subsamples": 5}}},
+    "experiments": {
+        "textures": {
+            "samples": {"n_angles": 20},
+            "variance": {"subsamples": 5},
+            "svm": {
+                **{"folds": 2, "inner_folds": 2, "C": [1], "gamma": [1], "degree": [1]},
+                **{"paper_repeats": 1, "block": 1},
+            },
+        }
+    },
 }
 MOTION_RULES = {
     "prepare_dataset",
@@ -171,6 +180,20 @@ def test_a_second_run_does_nothing(project):
 )
 def test_a_changed_value_reruns_its_dependants_only(project, change, rules):
     assert planned(project, "--config", change) == rules
+
+
+def test_finished_repetitions_stay_when_more_are_asked_for(project):
+    block = "results/tiny/runs/textures/main/svm_paper_0-0.csv"
+    done = snakemake(project, block)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    def planned_for_block(svm):
+        change = f"experiments={{textures: {{svm: {svm}}}}}"
+        done = snakemake(project, block, "--dry-run", "--config", change)
+        return set(re.findall(r"^rule (\w+):", done.stdout + done.stderr, re.MULTILINE))
+
+    assert planned_for_block("{paper_repeats: 20, extra_repeats: 7}") == set()
+    assert planned_for_block("{C: [2]}") == {"run_svm"}
 
 
 def test_a_deleted_figure_is_redrawn_alone(project):

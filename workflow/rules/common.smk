@@ -236,6 +236,12 @@ def summaries(part=None):
     ]
 
 
+def svm_protocol(experiment):
+    """Settings that decide the score of a repetition, so that more of them can be asked for later."""
+    svm = settings(experiment, "svm")
+    return {key: svm[key] for key in ("folds", "inner_folds", "C", "gamma", "degree")}
+
+
 def svm_methods(wildcards):
     """Kernels of a block: the paper's, those beyond it, or the sensitivity study's."""
     if wildcards.variant == "main":

@@ -19,7 +19,7 @@ rule run_svm:
     params:
         seed=config["seed"],
         transport=sliced_wasserstein_settings,
-        svm=lambda wildcards: settings(wildcards.experiment, "svm"),
+        svm=lambda wildcards: svm_protocol(wildcards.experiment),
         methods=svm_methods,
     script:
         "../scripts/run_svm.py"
@@ -56,7 +56,13 @@ rule compare_multiclass:
         "../../envs/replication.yaml"
     params:
         seed=config["seed"],
-        svm=lambda wildcards: settings(wildcards.experiment, "svm"),
+        svm=lambda wildcards: svm_protocol(wildcards.experiment),
+        methods=lambda wildcards: settings(wildcards.experiment, "svm")[
+            "multiclass_methods"
+        ],
+        repeats=lambda wildcards: settings(wildcards.experiment, "svm")[
+            "multiclass_repeats"
+        ],
     script:
         "../scripts/compare_multiclass.py"
 

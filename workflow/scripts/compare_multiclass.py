@@ -17,9 +17,9 @@ manifest = read_manifest(snakemake.input.manifest)
 rows = compare_multiclass(
     lambda name, train: matrices[name],
     manifest["label"].to_numpy(),
-    svm["multiclass_methods"],
+    snakemake.params.methods,
     Grid(svm["C"], svm["gamma"], svm["degree"]),
-    repeats=range(svm["multiclass_repeats"]),
+    repeats=range(snakemake.params.repeats),
     n_folds=svm["folds"],
     n_inner_folds=svm["inner_folds"],
     groups=groups_of(manifest),
