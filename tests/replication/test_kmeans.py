@@ -134,3 +134,20 @@ def test_resampling_keeps_labels_and_pairs_the_methods(data):
     np.testing.assert_array_equal(b, c)
     assert b.std() > 0
     assert abs(b.mean() - v_measure_score(labels, noisy[0])) < 0.1
+
+
+def test_v_measures_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["a", "b", "c", "d"], [5, 9, 3, 8])
+    clusterings = np.vstack(
+        [
+            rng.integers(6, size=(40, 25)),
+            2 * rng.integers(3, size=(10, 25)),
+            np.unique(labels, return_inverse=True)[1][None],
+            np.full((1, 25), 3),
+        ]
+    )
+    expected = [v_measure_score(labels, clusters) for clusters in clusterings]
+    np.testing.assert_allclose(kmeans.v_measures(labels, clusterings), expected, atol=1e-12)
+    constant = np.zeros(25, dtype=int)
+    assert kmeans.v_measures(constant, constant[None]) == v_measure_score(constant, constant) == 1
