@@ -34,13 +34,14 @@ def test_coupling_recovers_consistent_probabilities():
     np.testing.assert_allclose(couple(np.stack([r, r])), [p, p], atol=1e-12)
 
 
+@pytest.mark.parametrize("names", ["abc", "ab"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_schemes_separate_what_is_separate(scheme):
+def test_schemes_separate_what_is_separate(scheme, names):
     rng = np.random.default_rng(1)
-    labels = np.repeat(["a", "b", "c"], 12)
+    labels = np.repeat(list(names), 12)
     centres = {"a": (0, 5), "b": (5, 0), "c": (-5, -5)}
-    points = np.array([centres[label] for label in labels]) + rng.normal(size=(36, 2))
-    train, test = np.arange(0, 36, 2), np.arange(1, 36, 2)
+    points = np.array([centres[label] for label in labels]) + rng.normal(size=(len(labels), 2))
+    train, test = np.arange(0, len(labels), 2), np.arange(1, len(labels), 2)
     gram = points @ points.T
     predicted = SCHEMES[scheme](
         gram[np.ix_(train, train)], labels[train], gram[np.ix_(test, train)], 1.0

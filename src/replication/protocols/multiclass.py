@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import sklearn
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 __all__ = ["SCHEMES", "couple", "machine"]
@@ -83,22 +83,30 @@ def _one_vs_rest(square: Array, labels: Labels, cross: Array, C: float) -> Label
     return classes[np.argmax(decisions, axis=0)]
 
 
-# Hundreds of machines on parts of one kernel, whose input was checked where it was made.
 @sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
 def _pairwise_coupling(square: Array, labels: Labels, cross: Array, C: float) -> Labels:
-    classes = np.unique(labels)
-    r = np.full((len(cross), len(classes), len(classes)), 0.5)
-    for i, j in combinations(range(len(classes)), 2):
-        rows = np.flatnonzero((labels == classes[i]) | (labels == classes[j]))
-        is_first = labels[rows] == classes[i]
-        kernel = square[np.ix_(rows, rows)]
-        held_out = cross_val_predict(
-            machine(C), kernel, is_first, cv=StratifiedKFold(3), method="decision_function"
+    classes, numbers = np.unique(labels, return_inverse=True)
+    pairs = list(combinations(range(len(classes)), 2))
+    # One fit of all pairs: one of each pair would spend its time on checking arrays.
+    decisions = _pair_decisions(square, numbers, cross, C)
+    held_out = np.empty((len(labels), len(pairs)))
+    for fit, hold in StratifiedKFold(3).split(numbers, numbers):
+        held_out[hold] = _pair_decisions(
+            square[np.ix_(fit, fit)], numbers[fit], square[np.ix_(hold, fit)], C
         )
-        decision = machine(C).fit(kernel, is_first).decision_function(cross[:, rows])
-        r[:, i, j] = _platt(held_out, is_first, decision)
+    r = np.full((len(cross), len(classes), len(classes)), 0.5)
+    for pair, (i, j) in enumerate(pairs):
+        rows = (numbers == i) | (numbers == j)
+        r[:, i, j] = _platt(held_out[rows, pair], numbers[rows] == i, decisions[:, pair])
         r[:, j, i] = 1 - r[:, i, j]
     return classes[np.argmax(couple(r), axis=1)]
+
+
+def _pair_decisions(square: Array, numbers: npt.NDArray[np.intp], cross: Array, C: float) -> Array:
+    """Decision values of all pairs of classes; their sign is for the sigmoids to learn."""
+    fitted = machine(C).set_params(decision_function_shape="ovo").fit(square, numbers)
+    decisions: Array = fitted.decision_function(cross)
+    return decisions.reshape(len(cross), -1)
 
 
 def _platt(held_out: Array, positive: npt.NDArray[np.bool_], decision: Array) -> Array:
@@ -106,7 +114,7 @@ def _platt(held_out: Array, positive: npt.NDArray[np.bool_], decision: Array) ->
     n_positive, n_negative = positive.sum(), (~positive).sum()
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     # A fractional target is a pair of weighted examples.
-    sigmoid = LogisticRegression(C=np.inf, max_iter=1000)
+    sigmoid = LogisticRegression(C=np.inf, solver="newton-cholesky", max_iter=1000)
     sigmoid.fit(
         np.tile(held_out, 2)[:, None],
         np.repeat([1, 0], len(target)),
