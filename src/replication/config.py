@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
     """Raise an error that lists every fault of a configuration.
 
     Snakemake hands over values of its command line as text (``--config allow_subset=true``). Text
-    that stands where the schema wants something else is read as YAML, in place.
+    that stands where the schema wants something else is read as YAML, in place. Files are merged
+    key by key and so can only add variants to a sensitivity study; one whose value is ``null`` is
+    left out, in place.
 
     Parameters
     ----------
@@ -38,6 +41,7 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
         One line a fault: the key with its full path, what is allowed there, and for an unknown
         key the nearest known one.
     """
+    _leave_out_variants(config)
     rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
     validator = Draft202012Validator(rules)
     for error in validator.iter_errors(config):
@@ -47,6 +51,15 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
     faults = [line for error in errors for line in _describe(error)]
     if faults:
         raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
+
+
+def _leave_out_variants(config: Any) -> None:
+    # Whatever is not as the schema wants it is for the schema to say.
+    with suppress(AttributeError, KeyError, TypeError):
+        for experiment in config["experiments"].values():
+            variants = experiment.get("sensitivity", {}).get("variants", {})
+            for name in [name for name, changes in variants.items() if changes is None]:
+                del variants[name]
 
 
 def _replace(config: Any, path: Sequence[str | int], value: Any) -> None:

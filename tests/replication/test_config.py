@@ -103,3 +103,16 @@ def test_all_faults_are_listed_at_once(config, schema):
         check_config(config, schema)
     assert "sead" in str(caught.value)
     assert "'seed': 'many' is not of type 'integer'" in str(caught.value)
+
+
+def test_a_variant_that_is_null_is_left_out(config, schema):
+    variants = config["experiments"]["faces"]["sensitivity"]["variants"]
+    kept = dict(variants, deviation=None)
+    config["experiments"]["faces"]["sensitivity"]["variants"] = kept
+    check_config(config, schema)
+    assert set(kept) == set(variants) - {"deviation"}
+    config["experiments"]["faces"]["svm"] = None
+    with pytest.raises(ConfigError, match="svm"):
+        check_config(config, schema)
+    with pytest.raises(ConfigError, match="experiments"):
+        check_config({**config, "experiments": None}, schema)
