@@ -126,7 +126,7 @@ def test_accuracy_points_are_the_means(accuracies):
     markers = {line.get_ydata()[0]: line.get_xdata()[0] for line in axis.get_lines()[::2]}
     drawn = [markers[row] for row in range(3)]
     np.testing.assert_allclose(drawn, list(expected.values()))
-    assert "not in the paper's figure" in texts(figure)
+    assert "below: not in the paper's figure" in texts(figure)
 
 
 def test_clustering_points_are_the_means(clusterings):

@@ -148,10 +148,11 @@ def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], label: bool = True)
         axis.axhline(n_paper - 0.5, color="#9A9A9A", linewidth=0.6)
         if label:
             axis.annotate(
-                "not in the paper's figure",
+                # Above the line, where the value of the row below cannot stand.
+                "below: not in the paper's figure",
                 (0.01, n_paper - 0.5),
                 xycoords=("axes fraction", "data"),
-                xytext=(0, -6.5),
+                xytext=(0, 1.5),
                 textcoords="offset points",
                 fontsize=5.5,
                 color="#5B5B5B",
