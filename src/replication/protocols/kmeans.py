@@ -315,8 +315,8 @@ def v_measures(labels: npt.NDArray[Any], clusterings: npt.NDArray[Any]) -> Array
     .. math:: V = \frac{2\, I(L; C)}{H(L) + H(C)} ,
 
     with the entropies and the mutual information of class and cluster; 1 if both are constant.
-    The same as :func:`sklearn.metrics.v_measure_score` of each, at a fiftieth of its time, which
-    goes into checking each pair of arrays anew.
+    The same as :func:`sklearn.metrics.v_measure_score` of each, most of whose time goes into
+    checking each pair of arrays anew.
 
     Parameters
     ----------
