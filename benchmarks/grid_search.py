@@ -94,10 +94,10 @@ def main() -> None:
             "## Nested grid search of the SVM protocol",
             "",
             f"`python benchmarks/grid_search.py`, scikit-learn {sklearn.__version__}, Python "
-            f"{platform.python_version()}. Synthetic points around random centres in ten dimensions; five "
-            "outer folds, three inner ones, 49 cells. What is saved: cells that cannot win any "
-            "more, values of C beyond the one at which no support vector is at its bound, and "
-            "kernels that scikit-learn computes anew for each cell.",
+            f"{platform.python_version()}. Synthetic points around random centres in ten "
+            "dimensions; five outer folds, three inner ones, 49 cells. What is saved: cells that "
+            "cannot win any more, values of C beyond the one at which no support vector is at its "
+            "bound, and kernels that scikit-learn computes anew for each cell.",
             "",
             table(head, list(rows)),
             "",
