@@ -30,7 +30,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.config import repeat_blocks
+from replication.config import svm_blocks
 from replication.io import atomic_path, read_json, sha256_of, write_json
 from replication.launch import merged_configuration
 
@@ -115,14 +115,9 @@ def _code_sha256() -> str:
     return digest.hexdigest()
 
 
-def _wanted(config: Mapping[str, Any], experiment: str) -> dict[str, set[str]]:
+def _wanted(config: Mapping[str, Any], experiment: str) -> dict[str, list[str]]:
     """Names of the run's blocks at its main settings, and the kernels of each."""
-    svm = config["experiments"][experiment]["svm"]
-    return {
-        f"svm_{part}_{first}-{last}.csv": set(svm[f"{part}_methods"])
-        for part in ("paper", "extra")
-        for first, last in repeat_blocks(svm[f"{part}_repeats"], svm["block"])
-    }
+    return svm_blocks(config["experiments"][experiment]["svm"])
 
 
 def export_blocks(
@@ -203,7 +198,7 @@ def import_blocks(
     for packed in sorted((source / "scores").glob("*.csv.gz")):
         name = packed.name.removesuffix(".gz")
         methods = set(pd.read_csv(packed, keep_default_na=False)["method"])
-        if methods != wanted.get(name):
+        if methods != set(wanted.get(name, [])):
             ignored.append(name)
             continue
         for kind, file in zip(("scores", "timing"), _places(run, experiment, name), strict=True):

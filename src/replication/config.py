@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-__all__ = ["ConfigError", "check_config", "repeat_blocks", "share_sources"]
+__all__ = ["ConfigError", "check_config", "repeat_blocks", "share_sources", "svm_blocks"]
 
 
 class ConfigError(ValueError):
@@ -90,6 +90,42 @@ def repeat_blocks(repeats: int, size: int) -> list[tuple[int, int]]:
     [(0, 1), (2, 3), (4, 4)]
     """
     return [(first, min(first + size, repeats) - 1) for first in range(0, repeats, size)]
+
+
+def svm_blocks(svm: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Name the blocks of repetitions of the support vector machines, and the kernels of each.
+
+    The paper's kernels, those beyond it, and those of which a repetition takes longest have
+    numbers of repetitions of their own.
+
+    Parameters
+    ----------
+    svm : mapping
+        ``experiments.<name>.svm`` of the configuration.
+
+    Returns
+    -------
+    dict of str to list of str
+        Kernels by name of the file.
+
+    Examples
+    --------
+    >>> svm_blocks({
+    ...     "paper_methods": ["linear"], "paper_repeats": 7,
+    ...     "extra_methods": ["polynomial"], "extra_repeats": 2,
+    ...     "slow_methods": ["sw_mean_gaussian"], "slow_repeats": 2,
+    ...     "block": 5, "slow_block": 1,
+    ... })  # doctest: +NORMALIZE_WHITESPACE
+    {'svm_paper_0-4.csv': ['linear'], 'svm_paper_5-6.csv': ['linear'],
+     'svm_extra_0-1.csv': ['polynomial'],
+     'svm_slow_0-0.csv': ['sw_mean_gaussian'], 'svm_slow_1-1.csv': ['sw_mean_gaussian']}
+    """
+    sizes = {"paper": svm["block"], "extra": svm["block"], "slow": svm["slow_block"]}
+    return {
+        f"svm_{part}_{first}-{last}.csv": list(svm[f"{part}_methods"])
+        for part, size in sizes.items()
+        for first, last in repeat_blocks(svm[f"{part}_repeats"], size)
+    }
 
 
 def share_sources(root: str | os.PathLike[str]) -> None:

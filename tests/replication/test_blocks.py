@@ -29,7 +29,10 @@ CONFIG = {
                 "paper_methods": ["linear"],
                 "extra_repeats": 2,
                 "extra_methods": ["chi_squared"],
+                "slow_repeats": 1,
+                "slow_methods": ["sw_mean_gaussian"],
                 "block": 2,
+                "slow_block": 1,
             },
         }
     },

@@ -2,7 +2,13 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from replication.config import ConfigError, check_config, repeat_blocks, share_sources
+from replication.config import (
+    ConfigError,
+    check_config,
+    repeat_blocks,
+    share_sources,
+    svm_blocks,
+)
 from replication.sharing import DATASET_OF, FIGURES, withheld_figures
 
 try:
@@ -72,7 +78,7 @@ wildcard_constraints:
     dataset="|".join(config["datasets"]),
     experiment="|".join(DATASET_OF),
     variant="[a-z0-9_]+",
-    part="paper|extra",
+    part="paper|extra|slow",
     method="|".join(dict.fromkeys([*MOTION_METHODS, *MUSIC_METHODS])),
     collection="|".join(MUSIC_EXPERIMENTS),
     kind="h3m|hmm|hmm_pair|gmm|dtm",
@@ -243,28 +249,22 @@ def svm_protocol(experiment):
 
 
 def svm_methods(wildcards):
-    """Kernels of a block: the paper's, those beyond it, or the sensitivity study's."""
+    """Kernels of a block: the paper's, those beyond it, the slow, or the sensitivity study's."""
     if wildcards.variant == "main":
         return settings(wildcards.experiment, "svm")[f"{wildcards.part}_methods"]
     return settings(wildcards.experiment, "sensitivity")["methods"]
 
 
-def svm_blocks(experiment):
+def svm_scores(experiment):
     """Blocks of repetitions of all kernels and variants of an experiment."""
     svm, sensitivity = settings(experiment, "svm"), settings(experiment, "sensitivity")
-    parts = [
-        ("main", "paper", svm["paper_repeats"]),
-        ("main", "extra", svm["extra_repeats"]),
-    ]
-    parts += [
-        (variant, "paper", sensitivity["repeats"])
+    blocks = [f"main/{name}" for name in svm_blocks(svm)]
+    blocks += [
+        f"{variant}/svm_paper_{first}-{last}.csv"
         for variant in sensitivity["variants"]
+        for first, last in repeat_blocks(sensitivity["repeats"], svm["block"])
     ]
-    return [
-        results(f"runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv")
-        for variant, part, repeats in parts
-        for first, last in repeat_blocks(repeats, svm["block"])
-    ]
+    return [results(f"runs/{experiment}/{block}") for block in blocks]
 
 
 def motion_blocks(variant, only=None, pattern="runs/motion/{variant}/{block}.npz"):

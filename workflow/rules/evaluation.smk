@@ -28,7 +28,7 @@ rule run_svm:
 rule collect_svm:
     input:
         summary=lambda wildcards: summary(wildcards.experiment),
-        blocks=lambda wildcards: svm_blocks(wildcards.experiment),
+        blocks=lambda wildcards: svm_scores(wildcards.experiment),
         code=package_sources("replication.protocols.metrics"),
     output:
         metrics=results("metrics/{experiment}_svm.csv"),
