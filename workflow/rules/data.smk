@@ -13,6 +13,8 @@ rule prepare_dataset:
         results("logs/prepare_dataset/{dataset}.log"),
     conda:
         "../../envs/replication.yaml"
+    # All else waits for the data. The jobs that follow have one thread each: there are many of them,
+    # and for a job of two threads, which starts on one, a core would wait for the other to be free.
     threads: 2
     params:
         run=RUN,

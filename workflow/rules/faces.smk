@@ -11,7 +11,6 @@ rule select_faces:
         results("logs/select_faces.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         raw=raw_folder("faces"),
         natural=settings("faces", "images")["natural"],
@@ -31,7 +30,6 @@ rule compute_hog:
         results("logs/compute_hog.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         raw=raw_folder("faces"),
         side=settings("faces", "images")["side"],
@@ -84,7 +82,6 @@ rule invert_faces:
         results("logs/invert_faces/{variant}_{block}.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         raw=raw_folder("faces"),
         blocks=settings("faces", "hoggles")["blocks"],
@@ -125,7 +122,6 @@ rule score_inversion:
         results("logs/score_inversion.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         raw=raw_folder("faces"),
         side=settings("faces", "images")["side"],

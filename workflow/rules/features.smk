@@ -11,7 +11,6 @@ rule compute_cooccurrence:
         results("logs/compute_cooccurrence/{variant}.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         raw=raw_folder("textures"),
         settings=lambda wildcards: variant_settings(

@@ -8,7 +8,6 @@ rule embed_densities:
         results("logs/embed_densities/{experiment}_{variant}.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         settings=sliced_wasserstein_settings,
     script:
@@ -48,7 +47,6 @@ rule compute_inverses:
         results("logs/compute_inverses/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         seed=config["seed"],
         transport=lambda wildcards: {
@@ -76,7 +74,6 @@ rule select_samples:
         results("logs/select_samples/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
-    threads: 2
     params:
         raw=lambda wildcards: raw_folder(wildcards.experiment),
         colour=lambda wildcards: wildcards.experiment == "faces",
