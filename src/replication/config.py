@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -110,12 +111,18 @@ def svm_blocks(svm: Mapping[str, Any]) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> svm_blocks({
-    ...     "paper_methods": ["linear"], "paper_repeats": 7,
-    ...     "extra_methods": ["polynomial"], "extra_repeats": 2,
-    ...     "slow_methods": ["sw_mean_gaussian"], "slow_repeats": 2,
-    ...     "block": 5, "slow_block": 1,
-    ... })  # doctest: +NORMALIZE_WHITESPACE
+    >>> svm_blocks(
+    ...     {
+    ...         "paper_methods": ["linear"],
+    ...         "paper_repeats": 7,
+    ...         "extra_methods": ["polynomial"],
+    ...         "extra_repeats": 2,
+    ...         "slow_methods": ["sw_mean_gaussian"],
+    ...         "slow_repeats": 2,
+    ...         "block": 5,
+    ...         "slow_block": 1,
+    ...     }
+    ... )  # doctest: +NORMALIZE_WHITESPACE
     {'svm_paper_0-4.csv': ['linear'], 'svm_paper_5-6.csv': ['linear'],
      'svm_extra_0-1.csv': ['polynomial'],
      'svm_slow_0-0.csv': ['sw_mean_gaussian'], 'svm_slow_1-1.csv': ['sw_mean_gaussian']}
