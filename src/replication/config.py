@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
