@@ -283,3 +283,18 @@ class TestPlaneIsCurved:
         densities[1, 0, 0] += 0.5
         with pytest.raises(ValueError, match="image 1 is not uniform"):
             uniform_transport_distances(densities)
+
+
+def test_sw_of_nearly_uniform_densities_falls_with_the_cube_of_the_wave_number():
+    # docs/low_pass.md: a Sobolev norm of order -3/2. Windowed, as a wave has a spectrum of its own
+    # at the borders of the picture.
+    n_pixels, waves = 128, (10, 20)
+    x = (np.arange(n_pixels) + 0.5) / n_pixels - 0.5
+    window = np.exp(-(x**2 + x[:, None] ** 2) / (2 * 0.13**2))
+    ripples = [1 + 0.4 * window * np.cos(2 * np.pi * k * x) for k in waves]
+    images = np.stack([np.ones((n_pixels, n_pixels)), *ripples])
+    embedding = SlicedWassersteinEmbedding(n_angles=180, n_quantiles=1024)
+    squared = squared_distances(embedding.fit_transform(images))[0, 1:]
+    energy = ((images - 1) ** 2).sum(axis=(1, 2))[1:]
+    assert energy[0] == pytest.approx(energy[1], rel=1e-3)
+    assert np.log2(squared[0] / squared[1]) == pytest.approx(3, abs=0.2)
