@@ -21,6 +21,9 @@ from replication.figures.style import (
 
 __all__ = ["plot_accuracy"]
 
+#: Room for the note between the paper's kernels and the others, in rows.
+_GAP = 0.7
+
 
 def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> Figure:
     """Draw mean accuracy with its standard deviation, over repetitions and over folds.
@@ -42,24 +45,24 @@ def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> 
     figure, axes = plt.subplots(
         1,
         len(experiments),
-        figsize=(PAGE_WIDTH if len(experiments) > 1 else 0.75 * PAGE_WIDTH, 3.4),
+        figsize=(PAGE_WIDTH if len(experiments) > 1 else 0.75 * PAGE_WIDTH, 4.3),
         squeeze=False,
         layout="constrained",
     )
     for letter, axis, experiment in zip("abcdef", axes[0], experiments, strict=False):
-        # One panel says what the line means: in the others a value may stand there.
-        _draw(axis, scores[scores["experiment"] == experiment], label=letter == "a")
+        _draw(axis, scores[scores["experiment"] == experiment])
         axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
     add_data_note(figure, notes)
     return figure
 
 
-def _draw(axis: Axes, scores: pd.DataFrame, label: bool) -> None:
+def _draw(axis: Axes, scores: pd.DataFrame) -> None:
     """Draw a row a kernel: the paper's kernels first, the others below a line."""
     present = set(scores["method"])
     methods = [name for name in METHODS if name in present]
     methods.sort(key=lambda name: METHODS[name].beyond_paper)
-    for row, method in enumerate(methods):
+    rows = [i + _GAP * METHODS[method].beyond_paper for i, method in enumerate(methods)]
+    for row, method in zip(rows, methods, strict=True):
         look = METHODS[method]
         folds = 100 * scores.loc[scores["method"] == method, "value"]
         repeats = folds.groupby(scores["repeat"]).mean()
@@ -84,7 +87,7 @@ def _draw(axis: Axes, scores: pd.DataFrame, label: bool) -> None:
             fontsize=6,
             color=look.colour,
         )
-    axis.set_yticks(range(len(methods)), [METHODS[method].label for method in methods])
-    axis.set_ylim(len(methods) - 0.4, -0.7)
+    axis.set_yticks(rows, [METHODS[method].label for method in methods])
+    axis.set_ylim(rows[-1] + 0.6, -0.7)
     axis.set_xlabel("Accuracy (%)\nthick: s.d. over repetitions\nthin: s.d. over folds")
-    mark_as_beyond_paper(axis, methods, label)
+    mark_as_beyond_paper(axis, methods, _GAP)

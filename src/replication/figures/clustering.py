@@ -106,7 +106,7 @@ def _draw_score(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
     axis.set_ylim(len(methods) - 0.4, -0.7)
     axis.set_xlabel(_SCORES[metric])
     axis.margins(x=0.15)
-    mark_as_beyond_paper(axis, methods, label=False)
+    mark_as_beyond_paper(axis, methods)
 
 
 def plot_clustering_details(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> Figure:

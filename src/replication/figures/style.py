@@ -131,7 +131,7 @@ def add_data_note(figure: Figure, notes: Iterable[Mapping[str, Any]]) -> None:
     figure.supxlabel("; ".join(parts), x=0.995, ha="right", fontsize=6, color="#5B5B5B")
 
 
-def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], label: bool = True) -> None:
+def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], gap: float = 0.0) -> None:
     """Draw a line between the paper's methods and those that the paper does not compare with.
 
     Parameters
@@ -140,20 +140,21 @@ def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], label: bool = True)
         A panel with one row a method, row 0 on top.
     methods : sequence of str
         The rows; methods beyond the paper stand last.
-    label : bool
-        Whether to write beside the line what it means.
+    gap : float
+        Room below the line by which the later rows are moved down; what the line means is written
+        there, where no value can stand. 0: nothing is written.
     """
     n_paper = sum(not METHODS[method].beyond_paper for method in methods)
     if 0 < n_paper < len(methods):
         axis.axhline(n_paper - 0.5, color="#9A9A9A", linewidth=0.6)
-        if label:
+        if gap:
             axis.annotate(
-                # Above the line, where the value of the row below cannot stand.
                 "below: not in the paper's figure",
                 (0.01, n_paper - 0.5),
                 xycoords=("axes fraction", "data"),
-                xytext=(0, 1.5),
+                xytext=(0, -1.5),
                 textcoords="offset points",
+                va="top",
                 fontsize=5.5,
                 color="#5B5B5B",
                 style="italic",
