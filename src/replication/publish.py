@@ -104,7 +104,8 @@ def _credits(record: Mapping[str, Any], experiment: str | None, datasets: Path) 
         "# Results",
         "",
         f"Written by `python -m replication.publish`; recorded at commit {commit} (jobs that stood "
-        "already may be older), configuration and versions in [run.json](run.json).",
+        "already may be older), configuration and versions in [run.json](run.json). The command "
+        "that made it stands in the project's README, below the claims.",
         "",
     ]
     for data in record["data"]:
