@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -32,6 +32,7 @@ from replication.statistics import (
     holm,
     paired_t,
     percentile_interval,
+    subsampling_interval,
 )
 
 __all__ = ["CLAIM_COLUMNS", "Claim", "ClaimError", "evaluate_claims", "read_claims"]
@@ -175,6 +176,9 @@ def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, An
         raise ClaimError(
             f"{claim.id}: rule cannot be computed for {experiment}: {error}"
         ) from error
+    for comparison in comparisons:
+        if not np.isfinite(comparison.interval).all():
+            raise ClaimError(f"{claim.id}: not finite for {experiment}: {comparison}")
     origins = scores["origin"].unique()
     if len(origins) != 1:
         raise ClaimError(f"{claim.id}: scores of {experiment} mix origins {sorted(origins)}")
@@ -225,22 +229,51 @@ def _verdict(kind: str, origin: str, comparisons: list[Comparison]) -> str:
 
 
 def _select(scores: pd.DataFrame, metric: str, method: str | None = None) -> pd.DataFrame:
-    """Return the rows of a metric (and method) of the main variant, or say that there are none."""
+    """Return the rows of a metric (and method) of the main variant, all of them finite numbers.
+
+    Scores that are undefined by right have no row; any other that is not a number is a failure, and
+    comparisons with it would be false, or true, by chance.
+    """
     chosen = scores[(scores["metric"] == metric) & (scores["variant"] == "")]
     if method is not None:
         chosen = chosen[chosen["method"] == method]
     if chosen.empty:
         raise LookupError(f"no scores {metric!r}" + (f" of {method!r}" if method else ""))
-    return chosen
+    # An empty cell of a file is read as text, and so are all others of its column.
+    values = pd.to_numeric(chosen["value"], errors="coerce").astype(float)
+    bad = chosen.loc[~np.isfinite(values), "method"]
+    if not bad.empty:
+        names = ", ".join(map(repr, sorted(bad.unique())))
+        raise ValueError(
+            f"{len(bad)} of {len(chosen)} scores {metric!r} are not finite numbers, of {names}"
+        )
+    return chosen.assign(value=values)
+
+
+def _sides(
+    scores: pd.DataFrame, metric: str, keys: list[str], a: str, b: str
+) -> tuple[pd.Series, pd.Series]:
+    """Scores of two methods that agree in ``keys``; those that only one has are left out."""
+    sides = []
+    for method in (a, b):
+        side = _select(scores, metric, method).set_index(keys)["value"]
+        repeated = side.index[side.index.duplicated()]
+        if len(repeated):
+            raise ValueError(
+                f"several scores {metric!r} of {method!r} with the same {', '.join(keys)}, "
+                f"e.g. {repeated[0]}: is it listed twice?"
+            )
+        sides.append(side)
+    shared = sides[0].index.intersection(sides[1].index)
+    if shared.empty:
+        raise LookupError(f"no {metric!r} that {a!r} and {b!r} share")
+    return sides[0].reindex(shared), sides[1].reindex(shared)
 
 
 def _paired(scores: pd.DataFrame, metric: str, keys: list[str], a: str, b: str) -> pd.Series:
     """Differences a - b of scores that agree in ``keys``."""
-    sides = [_select(scores, metric, method).set_index(keys)["value"] for method in (a, b)]
-    difference = (sides[0] - sides[1]).dropna()
-    if difference.empty:
-        raise LookupError(f"no {metric!r} that {a!r} and {b!r} share")
-    return difference
+    first, second = _sides(scores, metric, keys, a, b)
+    return first - second
 
 
 def _cv_difference(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
@@ -248,37 +281,70 @@ def _cv_difference(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Compari
     comparisons = []
     for a, b in pairs:
         difference = _paired(scores, "accuracy", ["repeat", "fold"], a, b)
-        n_folds = difference.index.get_level_values("fold").nunique()
+        n_folds = _check_folds(scores, difference.index.get_level_values("repeat").unique(), a, b)
         interval = corrected_resampled_t(difference, test_share=1 / n_folds)
         comparisons.append(Comparison(f"accuracy {a} - {b}", interval, interval.low > 0))
     return comparisons
 
 
+def _check_folds(scores: pd.DataFrame, repeats: pd.Index, a: str, b: str) -> int:
+    """Return the number of folds of the repeats that both methods have; all have the same."""
+    found = {}
+    for method in (a, b):
+        rows = _select(scores, "accuracy", method)
+        for repeat, folds in rows[rows["repeat"].isin(repeats)].groupby("repeat")["fold"]:
+            found[method, repeat] = sorted(folds.tolist())
+    first = next(iter(found.values()))
+    for (method, repeat), those in found.items():
+        if those != first:
+            raise ValueError(
+                f"accuracy of {a!r} and {b!r}: {method!r} has folds {those} in repeat {repeat}, "
+                f"where others are {first}"
+            )
+    return len(first)
+
+
 def _subsampled_difference(
-    scores: pd.DataFrame, metric: str, pairs: list[list[str]], items: list[int]
+    scores: pd.DataFrame, metric: str, draws: str, pairs: list[list[str]], items: list[int]
 ) -> list[Comparison]:
-    """Scores of subsets drawn without replacement: the percentiles of paired differences."""
+    """Difference of scores of all data, with the interval of subsets without replacement.
+
+    ``draws`` is the metric of the subsets, and ``<draws>_share`` their share of the data.
+    """
+    # Scores of textures have items of other kinds too, hence read back as text.
+    numbers = scores.assign(item=pd.to_numeric(scores["item"], errors="coerce"))
     comparisons = []
     for a, b in pairs:
-        difference = _paired(scores, metric, ["item", "repeat"], a, b)
+        whole = _paired(numbers, metric, ["item"], a, b)
+        parts = _paired(numbers, draws, ["item", "repeat"], a, b)
+        shares = _sides(numbers, f"{draws}_share", ["item"], a, b)
         for item in items:
-            # Scores of textures have items of other kinds too, hence read back as text.
-            draws = difference[difference.index.get_level_values("item").astype(float) == item]
-            interval = percentile_interval(float(draws.mean()), draws)
+            share = {float(side[item]) for side in shares}
+            if len(share) != 1:
+                raise ValueError(f"{draws!r} of {a!r} and {b!r}: subsets of shares {share}")
+            chosen = parts[parts.index.get_level_values("item") == item]
+            interval = subsampling_interval(float(whole[item]), chosen, share.pop())
             name = f"{metric} of {item} components, {a} - {b}"
             comparisons.append(Comparison(name, interval, interval.low > 0))
     return comparisons
 
 
-def _percentile_difference(
-    key: str, scores: pd.DataFrame, metric: str, pairs: list[list[str]]
+def _resampled_difference(
+    scores: pd.DataFrame, metric: str, pairs: list[list[str]]
 ) -> list[Comparison]:
-    """Scores that vary over ``key``: mean paired difference and its percentiles."""
+    """Scores of k-means: mean paired difference and its percentiles over images and random starts.
+
+    The values ``resampled_<metric>`` are centred on the mean score of all images. The percentiles
+    of the starts alone, one by one and not of their mean, stand beside.
+    """
     comparisons = []
     for a, b in pairs:
-        draws = _paired(scores, metric, [key], a, b)
+        draws = _paired(scores, f"resampled_{metric}", ["item"], a, b)
         interval = percentile_interval(float(draws.mean()), draws)
-        comparisons.append(Comparison(f"{metric} {a} - {b}", interval, interval.low > 0))
+        starts = _paired(scores, metric, ["repeat"], a, b)
+        _, low, high = percentile_interval(float(starts.mean()), starts)
+        name = f"{metric} {a} - {b} (single starts [{low:.3g}, {high:.3g}])"
+        comparisons.append(Comparison(name, interval, interval.low > 0))
     return comparisons
 
 
@@ -302,13 +368,13 @@ def _level_difference(
     scores: pd.DataFrame, metric: str, pairs: list[list[str]], levels: list[int]
 ) -> list[Comparison]:
     """Scores on levels of a hierarchy: paired differences over resampled trials and sequences."""
-    means = _select(scores, metric).groupby(["method", "item"])["value"].mean()
     comparisons = []
     for a, b in pairs:
+        means = {m: _select(scores, metric, m).groupby("item")["value"].mean() for m in (a, b)}
         draws = _paired(scores, f"resampled_{metric}", ["item", "repeat"], a, b)
         for level in levels:
             # Scores have items of other kinds too, hence read back as text.
-            value = means[a, str(level)] - means[b, str(level)]
+            value = means[a][str(level)] - means[b][str(level)]
             chosen = draws[draws.index.get_level_values("item") == str(level)]
             interval = percentile_interval(value, chosen)
             name = f"{metric} on level {level}, {a} - {b}"
@@ -336,14 +402,17 @@ def _cost_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison
     """How many times longer the first of each pair took, trial by trial."""
     comparisons = []
     for slow, fast in pairs:
-        sides = [
-            _select(scores, "seconds", method).set_index("repeat")["value"]
-            for method in (slow, fast)
-        ]
-        ratios = (sides[0] / sides[1]).dropna()
-        interval = percentile_interval(float(ratios.mean()), ratios)
-        comparisons.append(Comparison(f"seconds {slow} / {fast}", interval, interval.low > 1))
+        longer, shorter = _sides(scores, "seconds", ["repeat"], slow, fast)
+        comparisons.append(_more_than_one(f"seconds {slow} / {fast}", longer / shorter))
     return comparisons
+
+
+def _more_than_one(name: str, ratios: pd.Series) -> Comparison:
+    """Mean of ratios and their percentiles, against one."""
+    if not np.isfinite(ratios).all():
+        raise ValueError(f"{name}: not all of the {len(ratios)} ratios are finite numbers")
+    interval = percentile_interval(float(ratios.mean()), ratios)
+    return Comparison(name, interval, interval.low > 1)
 
 
 def _convergence_ratio(
@@ -378,10 +447,8 @@ def _convergence_ratio(
         if first_level:
             before = _select(scores, "first_level_seconds", fast).astype({"repeat": int})
             times[1] = times[1] + before.set_index("repeat")["value"]
-        ratios = times[0] / times[1]
-        interval = percentile_interval(float(ratios.mean()), ratios)
         name = f"seconds to a log-likelihood that both reach, {slow} / {fast}"
-        comparisons.append(Comparison(name, interval, interval.low > 1))
+        comparisons.append(_more_than_one(name, times[0] / times[1]))
     return comparisons
 
 
@@ -497,10 +564,10 @@ def _stage_share(
 
 def _memory_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
     """How many times more memory the first of each pair needs in its largest stage."""
-    peaks = _select(scores, "peak_bytes").groupby("method")["value"].max()
     comparisons = []
     for large, small in pairs:
-        ratio = float(peaks[large] / peaks[small])
+        peaks = [_select(scores, "peak_bytes", m)["value"].max() for m in (large, small)]
+        ratio = float(peaks[0] / peaks[1])
         name = f"peak memory {large} / {small}"
         comparisons.append(Comparison(name, Interval(ratio, ratio, ratio), ratio > 1))
     return comparisons
@@ -517,10 +584,7 @@ _RULES: Mapping[str, Callable[..., list[Comparison]]] = {
     "margin": _margin,
     "memory_ratio": _memory_ratio,
     "no_tag_difference": _no_tag_difference,
-    # Resampled images with fixed cluster labels (the item is the draw).
-    "resampled_difference": partial(_percentile_difference, "item"),
-    # Random starts of k-means.
-    "run_difference": partial(_percentile_difference, "repeat"),
+    "resampled_difference": _resampled_difference,
     "stage_share": _stage_share,
     "subsampled_difference": _subsampled_difference,
     "tag_difference": _tag_difference,

@@ -1,4 +1,7 @@
-"""Intervals and tests that fit the quantity: corrected resampled t, percentile, paired t, Holm."""
+"""Intervals and tests that fit the quantity.
+
+Corrected resampled t, percentiles of resampled values, parts of the data, paired t, Holm.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-__all__ = ["Interval", "corrected_resampled_t", "holm", "paired_t", "percentile_interval"]
+__all__ = [
+    "Interval",
+    "corrected_resampled_t",
+    "holm",
+    "paired_t",
+    "percentile_interval",
+    "subsampling_interval",
+]
 
 
 class Interval(NamedTuple):
@@ -85,6 +95,58 @@ def percentile_interval(value: float, draws: npt.ArrayLike, level: float = 0.95)
     tail = 50 * (1 - level)
     low, high = np.percentile(np.asarray(draws, dtype=float), [tail, 100 - tail])
     return Interval(float(value), float(low), float(high))
+
+
+def subsampling_interval(
+    value: float, draws: npt.ArrayLike, share: float, level: float = 0.95
+) -> Interval:
+    r"""Give an estimate the interval that its values on parts of the data stand for.
+
+    Parts that share much of the data differ less than samples of the population do. With
+    :math:`f` the share of the data in a part, the interval runs between percentiles of
+
+    .. math:: T + \sqrt{\frac{f}{1 - f}} \, (T_b - \bar T_\cdot) ,
+
+    where :math:`T` is the estimate on all data and :math:`T_b` on part :math:`b`: with that factor
+    the variance of a mean is unbiased (delete-d jackknife). Centring takes out that the estimate
+    depends on the size of the sample.
+
+    Parameters
+    ----------
+    value : float
+        The estimate on all data.
+    draws : array-like of shape (n_draws,)
+        The estimate on each part, drawn without replacement.
+    share : float
+        Size of a part over the size of all data.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        If ``share`` is not between 0 and 1.
+
+    References
+    ----------
+    J. Shao, C. F. J. Wu, "A general theory for jackknife variance estimation", Annals of
+    Statistics 17, 1989. D. N. Politis, J. P. Romano, M. Wolf, "Subsampling", Springer 1999.
+
+    Examples
+    --------
+    >>> low, high = subsampling_interval(5.0, [6.0, 8.0], share=0.8, level=1.0)[1:]
+    >>> round(low, 9), round(high, 9)
+    (3.0, 7.0)
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share must lie between 0 and 1, got {share}")
+    parts = np.asarray(draws, dtype=float)
+    scale = np.sqrt(share / (1 - share))
+    return percentile_interval(value, value + scale * (parts - parts.mean()), level)
 
 
 def paired_t(differences: npt.ArrayLike, level: float = 0.95) -> tuple[Interval, float]:

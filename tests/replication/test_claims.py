@@ -104,21 +104,191 @@ def test_lower_bound():
     assert table.iloc[0]["verdict"] == "not reproduced"
 
 
+SUBSETS = {
+    "name": "subsampled_difference",
+    "metric": "cpv",
+    "draws": "part_of_cpv",
+    "pairs": [["a", "b"]],
+    "items": [1],
+}
+
+
+def subsets(a, b, parts, share=0.8, item=1):
+    """Scores of all data, and of subsets of which those of ``b`` are 0."""
+    rows = [{"method": m, "metric": "cpv", "value": v} for m, v in (("a", a), ("b", b))]
+    for method in "ab":
+        rows.append({"method": method, "metric": "part_of_cpv_share", "value": share})
+        rows += [
+            {
+                "method": method,
+                "metric": "part_of_cpv",
+                "repeat": draw,
+                "value": part if method == "a" else 0.0,
+            }
+            for draw, part in enumerate(parts)
+        ]
+    return [{**row, "item": item} for row in rows]
+
+
+def test_subsets_are_scaled_to_the_sampling_spread_and_centred_on_all_data():
+    """Differences 0, 1, ..., 40 of subsets: percentiles 1 and 39, that is 20 -+ 19."""
+    for share, scale in ((0.5, 1), (0.8, 2), (0.9, 3)):
+        rows = subsets(7.0, 4.0, range(41), share)
+        row = evaluate_claims([claim(SUBSETS)], scores(rows)).iloc[0]
+        limits = (3, 3 - 19 * scale, 3 + 19 * scale)
+        np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), limits)
+        assert row["verdict"] == "not reproduced"
+
+
 def test_subsets_must_agree_at_every_number_of_components():
-    rule = {
-        "name": "subsampled_difference",
-        "metric": "cpv",
-        "pairs": [["a", "b"]],
-        "items": [1, 10],
-    }
-    rows = [
-        {"method": method, "metric": "cpv", "item": item, "repeat": draw, "value": value + draw}
-        for draw in range(20)
-        for method, item, value in [("a", 1, 3), ("b", 1, 1), ("a", 10, 5), ("b", 10, 5)]
-    ]
-    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    rule = {**SUBSETS, "items": [1, 10]}
+    parts = [10.0, 10.1, 10.2]
+    rows = subsets(3.0, 1.0, parts) + subsets(5.0, 5.0, parts, item=10)
+    # Scores of textures have items that are words.
+    rows.append({"method": "a", "metric": "other", "item": "T01_bark1", "value": 1.0})
+    table = scores(rows).astype({"item": str})
+    row = evaluate_claims([claim(rule)], table).iloc[0]
     assert row["verdict"] == "mixed"
-    assert "cpv of 1 components, a - b: 2 holds" in row["reason"]
+    assert "cpv of 1 components, a - b: 2 [1.81, 2.19] holds" in row["reason"]
+    swapped = claim({**rule, "pairs": [["b", "a"]]})
+    assert evaluate_claims([swapped], table).iloc[0]["verdict"] == "not reproduced"
+
+
+def test_subsets_need_their_share():
+    rows = [row for row in subsets(3.0, 1.0, [1.0, 2.0]) if row["metric"] != "part_of_cpv_share"]
+    with pytest.raises(ClaimError, match="no scores 'part_of_cpv_share' of 'a'"):
+        evaluate_claims([claim(SUBSETS)], scores(rows))
+    rows = subsets(3.0, 1.0, [1.0, 2.0])
+    next(r for r in rows if r["metric"] == "part_of_cpv_share")["value"] = 0.5
+    with pytest.raises(ClaimError, match="'part_of_cpv' of 'a' and 'b': subsets of shares"):
+        evaluate_claims([claim(SUBSETS)], scores(rows))
+
+
+RESAMPLED = {"name": "resampled_difference", "metric": "m", "pairs": [["a", "b"]]}
+
+
+def resampled(a, b, single=((5.0, 0.0), (6.0, 0.0))):
+    """Draws of two methods, paired by item, and scores of single runs, paired by repeat."""
+    rows = [
+        {"method": method, "metric": "resampled_m", "item": draw, "value": value}
+        for method, values in (("a", a), ("b", b))
+        for draw, value in enumerate(values)
+    ]
+    rows += [
+        {"method": method, "metric": "m", "repeat": repeat, "value": value}
+        for repeat, pair in enumerate(single)
+        for method, value in zip("ab", pair, strict=True)
+    ]
+    return rows
+
+
+def test_draws_are_paired_and_their_percentiles_decide():
+    """Differences 0, 1, ..., 40, whose 2.5th and 97.5th percentiles are 1 and 39."""
+    noise = np.random.default_rng(0).normal(scale=1000, size=41)
+    rows = resampled(np.arange(41) + noise, noise)
+    row = evaluate_claims([claim(RESAMPLED)], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), (20, 1, 39))
+    assert row["verdict"] == "reproduced"
+    assert row["reason"] == "m a - b (single starts [5.03, 5.97]): 20 [1, 39] holds"
+    swapped = claim({**RESAMPLED, "pairs": [["b", "a"]]})
+    row = evaluate_claims([swapped], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), (-20, -39, -1))
+    assert row["verdict"] == "not reproduced"
+
+
+def test_draws_on_both_sides_decide_nothing():
+    rows = resampled(np.arange(41) - 2.0, np.zeros(41))
+    row = evaluate_claims([claim(RESAMPLED)], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), (18, -1, 37))
+    assert row["verdict"] == "not reproduced"
+
+
+BOUND = {"name": "bound", "metric": "error", "at_most": 1e-10}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, ""])
+@pytest.mark.parametrize(
+    ("rule", "rows", "where"),
+    [
+        (BOUND, [{"method": m, "metric": "error", "value": 1e-12} for m in "ab"], 1),
+        (CV, accuracies(a=0.8, b=0.7), 7),
+        (SUBSETS, subsets(3.0, 1.0, [1.0, 2.0]), 3),
+        (RESAMPLED, resampled([1.0, 2.0], [0.0, 0.0]), 3),
+        (
+            {"name": "cost_ratio", "pairs": [["a", "b"]]},
+            [{"method": m, "metric": "seconds", "repeat": 0, "value": 1.0} for m in "ab"],
+            1,
+        ),
+        (
+            {"name": "memory_ratio", "pairs": [["a", "b"]]},
+            [{"method": m, "metric": "peak_bytes", "value": 1.0} for m in "abb"],
+            2,
+        ),
+    ],
+)
+def test_scores_that_are_not_numbers_are_an_error(rule, rows, where, value):
+    assert len(evaluate_claims([claim(rule)], scores(rows))) == 1
+    rows = [dict(row) for row in rows]
+    bad = rows[where]
+    bad["value"] = value
+    # As in a file with an empty cell, from which all its values are read as text.
+    table = scores(rows).astype({"value": str if value == "" else float})
+    message = f"1 of [0-9]+ scores '{bad['metric']}' are not finite numbers, of '{bad['method']}'"
+    with pytest.raises(ClaimError, match=message):
+        evaluate_claims([claim(rule)], table)
+
+
+def test_scores_of_other_methods_may_be_undefined():
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "b"]], "levels": [3]}
+    rows = levels("m", a=(0.8, 0.7), b=(0.9, 0.5))
+    rows.append({"method": "c", "metric": "m", "item": "3", "repeat": 0, "value": np.nan})
+    assert evaluate_claims([claim(rule)], scores(rows)).iloc[0]["verdict"] == "reproduced"
+
+
+def test_a_ratio_to_zero_is_an_error():
+    rows = [
+        {"method": method, "metric": "seconds", "repeat": 0, "value": value}
+        for method, value in (("a", 1.0), ("b", 0.0))
+    ]
+    rule = {"name": "cost_ratio", "pairs": [["a", "b"]]}
+    with pytest.raises(ClaimError, match="seconds a / b: not all of the 1 ratios are finite"):
+        evaluate_claims([claim(rule)], scores(rows))
+
+
+@pytest.mark.parametrize(
+    ("rule", "rows"),
+    [
+        (CV, accuracies(a=0.8, b=0.7)),
+        (SUBSETS, subsets(3.0, 1.0, [1.0, 2.0])),
+        (RESAMPLED, resampled([1.0, 2.0], [0.0, 0.0])),
+    ],
+)
+def test_scores_that_are_there_twice_are_an_error(rule, rows):
+    """A kernel in two lists of the configuration gives them, and a sample that looks larger."""
+    twice = rows + [row for row in rows if row["method"] == "b"]
+    with pytest.raises(ClaimError, match=r"several scores '\w+' of 'b' with the same "):
+        evaluate_claims([claim(rule)], scores(twice))
+
+
+def test_only_repeats_that_both_methods_have_count():
+    rows = [r for r in accuracies(a=0.8, b=0.7) if r["method"] == "a" or r["repeat"] == 3]
+    row = evaluate_claims([claim(CV)], scores(rows)).iloc[0]
+    shared = pd.DataFrame(rows).query("repeat == 3")
+    shared = shared.pivot(index="fold", columns="method", values="value")
+    expected = corrected_resampled_t(shared["a"] - shared["b"], test_share=1 / 5)
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), expected)
+
+
+@pytest.mark.parametrize("methods", ["b", "ab"])
+def test_folds_of_a_shared_repeat_must_be_the_same(methods):
+    rows = [
+        row
+        for row in accuracies(a=0.8, b=0.7)
+        if not (row["method"] in methods and row["repeat"] == 3 and row["fold"] == 4)
+    ]
+    message = rf"'{methods[0]}' has folds \[0, 1, 2, 3\] in repeat 3, where others are"
+    with pytest.raises(ClaimError, match=message):
+        evaluate_claims([claim(CV)], scores(rows))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +297,8 @@ def test_subsets_must_agree_at_every_number_of_components():
         {"name": "cv_difference", "pairs": [["a", "absent"]]},
         {"name": "bound", "metric": "absent", "at_most": 1},
         {"name": "bound", "metric": "accuracy"},
-        {"name": "run_difference", "metric": "accuracy"},
+        {"name": "resampled_difference", "metric": "accuracy"},
+        {"name": "resampled_difference", "metric": "accuracy", "pairs": [["a", "b"]]},
     ],
 )
 def test_a_rule_that_cannot_be_computed_is_an_error(rule):

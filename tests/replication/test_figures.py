@@ -54,6 +54,10 @@ def metrics():
         for method in ("pca", "sw_kpca")
         for r in range(5)
     ]
+    rows += [
+        {"method": method, "item": 5, "metric": "subsampled_cpv_share", "value": 0.8}
+        for method in ("pca", "sw_kpca")
+    ]
     return table(rows)
 
 
@@ -115,6 +119,9 @@ def test_variance_curves_are_the_table(metrics):
     np.testing.assert_array_equal(curve.get_xdata(), np.arange(1, 21))
     np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 21)))
     assert figure.axes[0].get_xlim()[1] == 10
+    # Their spread is not a confidence interval, which the figure must not suggest.
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert legend[-1] == "95 % of subsets of 80% of the images"
 
 
 def test_accuracy_points_are_the_means(accuracies):

@@ -122,18 +122,104 @@ def test_a_repetition_does_not_depend_on_the_others(data, run):
     assert [row for row in run[0] if row["repeat"] == 4] == alone
 
 
+RESAMPLING = {"gamma": 1.0, "degree": 2, "seed": 0, "experiment": "test"}
+
+
 def test_resampling_keeps_labels_and_pairs_the_methods(data):
-    _, labels, _ = data
+    _, labels, matrices = data
     perfect = labels[None].astype(np.int16)
     noisy = np.roll(labels, 3)[None].astype(np.int16)
+    found = {"kmeans": noisy, "sw_kmeans": noisy, "rbf_kmeans": perfect}
+    rows = kmeans.resample_scores(matrices, labels, found, draws=30, **RESAMPLING)
+    for metric in ("resampled_v_measure", "resampled_inertia", "resampled_relative_inertia"):
+        a, b = (values(rows, method, metric) for method in ("kmeans", "sw_kmeans"))
+        assert len(a) == 30
+        assert a.std() > 0
+        # The same points, one of them twice as large.
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+    np.testing.assert_allclose(values(rows, "rbf_kmeans", "resampled_v_measure"), 1.0)
+
+
+def test_resampled_scores_are_centred_on_those_of_all_images_and_runs(data, run):
+    """Halves have the higher V-measure; the mean over draws must not show it."""
+    _, labels, matrices = data
+    rows, found = run
+    again = kmeans.resample_scores(matrices, labels, found, draws=10, **RESAMPLING)
+    for method in kmeans.SPACES:
+        for metric in ("v_measure", "inertia", "relative_inertia"):
+            assert values(again, method, f"resampled_{metric}").mean() == pytest.approx(
+                values(rows, method, metric).mean(), rel=1e-9
+            )
+
+
+def test_resampled_inertia_by_hand():
+    """Four points on a line, clusters {1, 2} and {4, 7}: a half sees their distances only."""
+    x = np.array([1.0, 2.0, 4.0, 7.0])
+    clusters = np.array([0, 0, 1, 1], dtype=np.int16)
+    gram = np.outer(x, x)
     rows = kmeans.resample_scores(
-        labels, {"a": perfect, "b": noisy, "c": noisy}, draws=30, seed=0, experiment="test"
+        {"density_gram": gram}, clusters, {"kmeans": clusters[None]}, draws=40, **RESAMPLING
     )
-    a, b, c = (values(rows, method, "resampled_v_measure") for method in "abc")
-    np.testing.assert_allclose(a, 1.0)
-    np.testing.assert_array_equal(b, c)
-    assert b.std() > 0
-    assert abs(b.mean() - v_measure_score(labels, noisy[0])) < 0.1
+    within, scatter = np.array([0.25, 0.25, 2.25, 2.25]), (x - 3.5) ** 2
+    halves = [[i, j] for i in range(4) for j in range(i)]
+    expected = {
+        # The mean norm of all is 3.5, that of the half its own.
+        "resampled_inertia": [4 * within[h].mean() / x[h].mean() ** 2 for h in halves],
+        "resampled_relative_inertia": [within[h].sum() / scatter[h].sum() for h in halves],
+    }
+    for metric, of_halves in expected.items():
+        found = values(rows, "kmeans", metric)
+        distinct = np.unique(found.round(9))
+        np.testing.assert_allclose(
+            np.diff(distinct), np.diff(np.unique(np.round(of_halves, 9))), atol=1e-8
+        )
+    assert values(rows, "kmeans", "resampled_inertia").mean() == pytest.approx(5 / 3.5**2)
+    assert values(rows, "kmeans", "resampled_relative_inertia").mean() == pytest.approx(5 / 21)
+
+
+def test_spread_of_resampled_scores_is_that_of_new_images_and_runs():
+    """Samples of a population whose clusters are known: the draws of one foretell the others."""
+    rng = np.random.default_rng(0)
+    n, n_runs, n_samples = 480, 20, 300
+
+    def sample():
+        labels = rng.integers(4, size=n)
+        # A run has an accuracy of its own, an image a difficulty that all runs share.
+        accuracy = rng.uniform(0.55, 0.75, size=(n_runs, 1))
+        runs = np.where(rng.random(n) < accuracy, labels, (labels + 1) % 4).astype(np.int16)
+        return labels, runs
+
+    scores, spreads = [], []
+    for k in range(n_samples):
+        labels, runs = sample()
+        scores.append(kmeans.v_measures(labels, runs).mean())
+        if k < 12:
+            gram = np.outer(labels + 1.0, labels + 1.0)
+            rows = kmeans.resample_scores(
+                {"density_gram": gram}, labels, {"kmeans": runs}, draws=100, **RESAMPLING
+            )
+            spreads.append(values(rows, "kmeans", "resampled_v_measure").var())
+    assert np.sqrt(np.mean(spreads)) == pytest.approx(np.std(scores), rel=0.15)
+
+
+def test_resampling_shows_the_noise_of_the_starts_too(data):
+    _, labels, matrices = data
+    rng = np.random.default_rng(0)
+    good, bad = labels.astype(np.int16), rng.integers(4, size=40).astype(np.int16)
+    spreads = {
+        name: values(
+            kmeans.resample_scores(
+                matrices, labels, {"kmeans": np.array(runs)}, draws=50, **RESAMPLING
+            ),
+            "kmeans",
+            "resampled_v_measure",
+        ).std()
+        for name, runs in {"alike": [good, good], "unlike": [good, bad]}.items()
+    }
+    assert spreads["alike"] < 1e-9
+    # Of two runs a half is one of them.
+    gap = 1 - v_measure_score(labels, bad)
+    assert spreads["unlike"] == pytest.approx(gap / 2, rel=0.15)
 
 
 def test_v_measures_are_those_of_scikit_learn():

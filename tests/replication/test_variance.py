@@ -91,6 +91,17 @@ def test_subsets_are_half_the_images_without_duplicates(rows):
     assert all(pairs[5, draw] > pairs[1, draw] for draw in range(4))
 
 
+def test_the_share_of_a_subset_is_what_was_drawn(matrices):
+    names = {"gammas": [], "degrees": [], "subsamples": 1, "seed": 0, "experiment": "test"}
+    rows = variance_rows(matrices, components=[1, 14, 15], share=0.77, **names)
+    shares = [row for row in rows if row["metric"] == "subsampled_cpv_share"]
+    # 0.77 of 20 images are 15, which have 14 components.
+    assert [(row["method"], row["item"]) for row in shares] == [
+        ("pca", 1), ("pca", 14), ("sw_kpca", 1), ("sw_kpca", 14),
+    ]  # fmt: skip
+    assert {row["value"] for row in shares} == {15 / 20}
+
+
 def test_a_subset_of_all_images_has_the_curve_of_all(matrices):
     whole = variance_rows(
         matrices, components=[1, 2, 5], gammas=[], degrees=[], subsamples=3, share=1.0, seed=0,

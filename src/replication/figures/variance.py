@@ -34,7 +34,9 @@ def plot_variance(
     metrics : pandas.DataFrame
         Rows with ``metric == "cumulative_percent_variance"`` and no variant; one panel an
         experiment. Rows with ``metric == "subsampled_cpv"`` give bars from the 2.5th to the
-        97.5th percentile over subsets of the images.
+        97.5th percentile over subsets of the images, as the legend says with their share
+        (``subsampled_cpv_share``). They are not confidence intervals: large subsets share most
+        images, and small samples have a higher CPV.
     notes : iterable of mappings
         Data summaries, see :func:`replication.figures.style.add_data_note`.
     n_components : int
@@ -62,6 +64,7 @@ def plot_variance(
             rows = panel[panel["method"] == method]
             _draw_curve(axis, rows, METHODS[method], METHODS[method].label)
             _draw_subsets(axis, rows, METHODS[method].colour)
+        _name_subsets(axis, panel)
         axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
         _finish(axis, min(n_components, _components(panel).max()))
     axes[0, 0].set_ylabel("Cumulative percent variance")
@@ -135,6 +138,14 @@ def _draw_subsets(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
     values = subsets.groupby(_components(subsets))["value"]
     low, high = values.quantile(0.025), values.quantile(0.975)
     axis.vlines(low.index, low, high, color=colour, linewidth=3, alpha=0.5)
+
+
+def _name_subsets(axis: Axes, rows: pd.DataFrame) -> None:
+    """Say in the legend what the bars are."""
+    shares = sorted(rows.loc[rows["metric"] == "subsampled_cpv_share", "value"].unique())
+    size = "".join(f" of {share:.0%}" for share in shares)
+    label = f"95 % of subsets{size} of the images"
+    axis.vlines([], [], [], color="#5B5B5B", linewidth=3, alpha=0.5, label=label)
 
 
 def _finish(axis: Axes, n_components: int) -> None:

@@ -84,9 +84,9 @@ def score_kmeans(
     sweep_repeats : int
         Random starts at each gamma.
     resamples : int
-        Draws of images, see :func:`resample_scores`.
+        Draws of half of the images, see :func:`resample_scores`.
     resampled_runs : int
-        Runs whose clusters are scored on each draw.
+        Runs whose clusters are scored, a half of them on each draw.
 
     Returns
     -------
@@ -100,7 +100,9 @@ def score_kmeans(
     )
     rows += sweep_gamma(matrices, labels, gammas=sweep, repeats=range(sweep_repeats), **shared)
     scored = {method: runs[:resampled_runs] for method, runs in found.items()}
-    rows += resample_scores(labels, scored, draws=resamples, **shared)
+    rows += resample_scores(
+        matrices, labels, scored, gamma=gamma, degree=degree, draws=resamples, **shared
+    )
     return rows
 
 
@@ -263,24 +265,53 @@ def sweep_gamma(
 
 
 def resample_scores(
+    matrices: Mapping[str, Array],
     labels: npt.NDArray[Any],
     found: Mapping[str, npt.NDArray[np.int16]],
     *,
+    gamma: float,
+    degree: int,
     draws: int,
     seed: int,
     experiment: str,
 ) -> list[dict[str, Any]]:
-    """V-measure on resampled images with the cluster labels fixed, averaged over the runs.
+    r"""Score halves of the images and of the runs, with the clusters fixed.
 
-    The spread over k-means runs is initialisation noise; how far the score would move with other
-    images is seen by drawing the scored images with replacement. Clustering the resample again
-    would inflate the score, since duplicates always fall together.
+    The spread over k-means runs is initialisation noise; how far a score would move with other
+    images is seen by leaving images out. A draw is half of the images and, for the mean over runs,
+    half of the runs, both without replacement. With :math:`T_b` the score of draw :math:`b` and
+    :math:`T` the mean score of all images and all these runs, the values are
+
+    .. math:: T + T_b - \bar T_\cdot .
+
+    The variance over parts with a share :math:`f` of the data, times :math:`f / (1 - f)`, estimates
+    the sampling variance of the score of all data (delete-d jackknife); for halves the factor is 1.
+    A bootstrap would not do: an image drawn twice lies in one class and one cluster with itself,
+    which raises the V-measure even with fixed clusters. Few images raise it too, so that halves
+    score higher than the whole; hence the values are centred on the score of all images. They can
+    lie slightly above 1. With few images in a class the score is less linear than that asks for,
+    and the spread of halves too large rather than too small. Clustering each half again would mix
+    in the initialisation noise.
+
+    The clusters are fixed and so are their centres :math:`m_c`. To first order that loses nothing:
+    the inertia is smallest at its centres, so that moving them a little does not change it. With
+    :math:`c(i)` the cluster of image :math:`i`, :math:`m` the mean of all :math:`n` images and
+    :math:`S` the half, the inertia and the relative inertia are
+
+    .. math:: n \, \frac{\mathrm{mean}_{i \in S} \|x_i - m_{c(i)}\|^2}
+        {(\mathrm{mean}_{i \in S} \|x_i\|)^2} \quad\text{and}\quad
+        \frac{\sum_{i \in S} \|x_i - m_{c(i)}\|^2}{\sum_{i \in S} \|x_i - m\|^2} .
 
     Parameters
     ----------
+    matrices : mapping of str to ndarray of shape (n, n)
     labels : ndarray of shape (n,)
     found : mapping of str to ndarray of shape (n_repeats, n)
-        As returned by :func:`cluster_repeatedly`.
+        As returned by :func:`cluster_repeatedly`; all methods have the same repeats. A single one
+        shows no initialisation noise; of an odd number the smaller half is taken, which shows
+        slightly more than there is.
+    gamma, degree
+        See :func:`kernel_matrix`.
     draws : int
     seed : int
     experiment : str
@@ -288,25 +319,79 @@ def resample_scores(
     Returns
     -------
     list of dict
-        Rows with metric ``resampled_v_measure`` and the draw as ``item``; a draw takes the same
-        images for all methods, so that differences are paired.
+        Rows with the metrics ``resampled_v_measure``, ``resampled_inertia`` and
+        ``resampled_relative_inertia`` and the draw as ``item``; a draw takes the same images and
+        runs for all methods, so that differences are paired.
+
+    References
+    ----------
+    J. Shao, C. F. J. Wu, "A general theory for jackknife variance estimation", Annals of
+    Statistics 17, 1989. D. N. Politis, J. P. Romano, M. Wolf, "Subsampling", Springer 1999.
+    D. Pollard, "A central limit theorem for k-means clustering", Annals of Probability 10, 1982
+    (the inertia with its own centres).
     """
+    n, n_runs = len(labels), len(next(iter(found.values())))
+    states = [
+        repetition_seed(seed, f"{experiment}/kmeans_resampling", draw) for draw in range(draws)
+    ]
+    halves = []
+    for state in states:
+        rng = np.random.default_rng(state)
+        images = np.sort(rng.permutation(n)[: n // 2])
+        halves.append((rng.permutation(n_runs)[: max(1, n_runs // 2)], images))
     rows = []
-    for draw in range(draws):
-        state = repetition_seed(seed, f"{experiment}/kmeans_resampling", draw)
-        images = np.random.default_rng(state).integers(len(labels), size=len(labels))
-        for method, runs in found.items():
-            value = v_measures(labels[images], runs[:, images]).mean()
-            rows.append(
+    for method, runs in found.items():
+        kernel = kernel_matrix(matrices, method, gamma=gamma, degree=degree)
+        norms = np.sqrt(np.diagonal(kernel))
+        scatter = _squared_distances(kernel, np.zeros(n, dtype=int))
+        within = np.array([_squared_distances(kernel, clusters) for clusters in runs])
+        whole = _scores_of_part(n, labels, runs, within, scatter, norms)
+        parts = [
+            _scores_of_part(
+                n,
+                labels[images],
+                runs[np.ix_(chosen, images)],
+                within[np.ix_(chosen, images)],
+                scatter[images],
+                norms[images],
+            )
+            for chosen, images in halves
+        ]
+        for metric, value in whole.items():
+            of_parts = np.array([part[metric] for part in parts])
+            centred = value + of_parts - of_parts.mean()
+            rows += [
                 {
                     "method": method,
                     "item": draw,
-                    "metric": "resampled_v_measure",
-                    "value": float(value),
+                    "metric": f"resampled_{metric}",
+                    "value": float(centred[draw]),
                     "seed": state,
                 }
-            )
+                for draw, state in enumerate(states)
+            ]
     return rows
+
+
+def _scores_of_part(
+    n: int,
+    labels: npt.NDArray[Any],
+    clusters: npt.NDArray[Any],
+    within: Array,
+    scatter: Array,
+    norms: Array,
+) -> dict[str, float]:
+    """Scores of some images, the inertia as of ``n`` images, averaged over runs.
+
+    ``clusters`` and the squared distances from their centres, ``within``, have a row a run;
+    ``scatter`` holds the squared distances from the mean of all images.
+    """
+    inertia = float(within.mean())
+    return {
+        "v_measure": float(v_measures(labels, clusters).mean()),
+        "inertia": n * inertia / float(norms.mean()) ** 2,
+        "relative_inertia": inertia / float(scatter.mean()),
+    }
 
 
 def v_measures(labels: npt.NDArray[Any], clusterings: npt.NDArray[Any]) -> Array:
@@ -356,6 +441,14 @@ def _agreement(labels: npt.NDArray[Any], clusters: npt.NDArray[Any]) -> dict[str
 
 def _inertia(gram: Array, clusters: npt.NDArray[Any]) -> float:
     """Within-cluster sum of squares of given clusters in the space of a Gram matrix."""
-    members = clusters[:, None] == np.unique(clusters)
-    within = np.einsum("ic,ij,jc->c", members, gram, members, optimize=True) / members.sum(axis=0)
-    return float(np.trace(gram) - within.sum())
+    return float(_squared_distances(gram, clusters).sum())
+
+
+def _squared_distances(gram: Array, clusters: npt.NDArray[Any]) -> Array:
+    """Squared distance of each point from the centre of its cluster."""
+    distances = np.diagonal(gram).copy()
+    for cluster in np.unique(clusters):
+        members = np.flatnonzero(clusters == cluster)
+        to_centre = gram[np.ix_(members, members)].mean(axis=1)
+        distances[members] += to_centre.mean() - 2 * to_centre
+    return distances

@@ -87,7 +87,8 @@ def variance_rows(
         Number of subsets.
     share : float
         Share of the images in a subset. Subsets are drawn without replacement: duplicates, which a
-        bootstrap draws, lower the rank and so inflate the CPV.
+        bootstrap draws, lower the rank and so inflate the CPV. Their spread is not the sampling
+        spread, see :func:`replication.statistics.subsampling_interval`.
     seed : int
     experiment : str
 
@@ -95,8 +96,9 @@ def variance_rows(
     -------
     list of dict
         Rows for :func:`replication.protocols.metrics.metric_table` with the number of components
-        as ``item``: ``cumulative_percent_variance``, and ``subsampled_cpv`` with the subset as
-        ``repeat``. The kernels of the sensitivity panel carry their parameter as ``variant``.
+        as ``item``: ``cumulative_percent_variance``, ``subsampled_cpv`` with the subset as
+        ``repeat``, and ``subsampled_cpv_share``, the size of a subset over that of all images. The
+        kernels of the sensitivity panel carry their parameter as ``variant``.
     """
     rows = [
         {**names, "item": k, "metric": "cumulative_percent_variance", "value": value}
@@ -104,9 +106,17 @@ def variance_rows(
         for k, value in enumerate(cumulative_percent_variance(gram), start=1)
     ]
     n = len(matrices["sw_gram"])
+    size = round(share * n)
+    # A subset of m images has m - 1 components.
+    components = [k for k in components if k < size]
+    rows += [
+        {"method": method, "item": k, "metric": "subsampled_cpv_share", "value": size / n}
+        for method in _PARAMETER_FREE
+        for k in components
+    ]
     for draw in range(subsamples):
         state = repetition_seed(seed, f"{experiment}/variance", draw)
-        subset = np.random.default_rng(state).choice(n, size=round(share * n), replace=False)
+        subset = np.random.default_rng(state).choice(n, size=size, replace=False)
         for method, name in _PARAMETER_FREE.items():
             cpv = cumulative_percent_variance(matrices[name][np.ix_(subset, subset)])
             rows += [
@@ -119,7 +129,6 @@ def variance_rows(
                     "value": cpv[k - 1],
                 }
                 for k in components
-                if k <= len(cpv)
             ]
     return rows
 
