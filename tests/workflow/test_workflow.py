@@ -75,6 +75,7 @@ FACES_RULES = {
     "compute_matrices",
     "compute_variance",
     "compute_inverses",
+    "score_inverses",
     "select_samples",
     "run_svm",
     "collect_svm",

@@ -24,8 +24,16 @@ FORMATS = ["svg", "pdf", "png"]
 
 # What each experiment scores and tabulates.
 METRICS = {
-    "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
-    "faces": ["variance", "svm", "multiclass", "kmeans", "identities", "inversion"],
+    "textures": ["variance", "svm", "multiclass", "kmeans", "identities", "inverses"],
+    "faces": [
+        "variance",
+        "svm",
+        "multiclass",
+        "kmeans",
+        "identities",
+        "inverses",
+        "inversion",
+    ],
     "motion": ["hierarchy", "convergence"],
     "music": ["cal500", "order", "estimation"],
 }

@@ -176,6 +176,7 @@ rule plot_extra_definiteness:
 rule plot_extra_textures_inverse:
     input:
         inverses=results("figdata/textures_inverses.npz"),
+        metrics=results("metrics/textures_inverses.csv"),
         summaries=[summary("textures")],
         code=package_sources("replication.figures"),
     output:
@@ -198,6 +199,7 @@ rule plot_extra_textures_inverse:
 rule plot_extra_faces_inverse:
     input:
         inverses=results("figdata/faces_inverses.npz"),
+        metrics=results("metrics/faces_inverses.csv"),
         summaries=[summary("faces")],
         code=package_sources("replication.figures"),
     output:
