@@ -129,6 +129,21 @@ def test_accuracy_points_are_the_means(accuracies):
     assert "below: not in the paper's figure" in texts(figure)
 
 
+def test_the_share_of_the_largest_class_is_drawn_where_it_is_known(accuracies):
+    sizes = table(
+        {"method": "data", "item": label, "metric": "images", "value": n}
+        for label, n in (("a", 6), ("b", 30), ("c", 4))
+    )
+    figure = plot_accuracy(pd.concat([accuracies, sizes], ignore_index=True), [NOTE])
+    dotted = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [list(line.get_xdata()) for line in dotted] == [[75.0, 75.0]]
+    assert "largest class, 75.0" in texts(figure)
+    # Sizes of another experiment's classes say nothing of this one's.
+    others = sizes.assign(experiment="faces")
+    without = plot_accuracy(pd.concat([accuracies, others], ignore_index=True), [NOTE])
+    assert "largest class" not in texts(without)
+
+
 def test_clustering_points_are_the_means(clusterings):
     figure = plot_clustering(clusterings, [NOTE])
     for axis in figure.axes[:4]:

@@ -84,6 +84,7 @@ FACES_RULES = {
     "check_identities",
     "tabulate_cvpr2016_fig4",
     "tabulate_cvpr2016_fig5",
+    "tabulate_faces_classes",
     "plot_cvpr2016_fig2",
     "plot_cvpr2016_fig3",
     "plot_cvpr2016_fig4",

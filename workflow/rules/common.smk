@@ -46,7 +46,7 @@ TIMINGS = {
 }
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
-    "faces": ["cvpr2016_fig4", "cvpr2016_fig5"],
+    "faces": ["cvpr2016_fig4", "cvpr2016_fig5", "faces_classes"],
     "motion": ["nips2012_table2"],
     "music": ["nips2012_table3"],
 }

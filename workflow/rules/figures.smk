@@ -89,6 +89,8 @@ rule plot_extra_variance:
 rule plot_cvpr2016_fig4:
     input:
         metrics=metric_files(part="svm"),
+        # It holds the sizes of the faces' classes, which differ.
+        sizes=metric_files(part="inversion"),
         summaries=summaries(part="svm"),
         code=package_sources("replication.figures"),
     output:
