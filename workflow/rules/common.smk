@@ -203,6 +203,20 @@ def dictionary_file(variant):
     return results(f"models/faces/{owner_of(variant, 'dictionary')}/dictionary.npz")
 
 
+def dictionaries():
+    """Dictionaries of all variants of the faces experiment that have one of their own."""
+    variants = (
+        ["main", *settings("faces", "sensitivity")["variants"]]
+        if enabled_experiments("faces")
+        else []
+    )
+    return {
+        variant: dictionary_file(variant)
+        for variant in variants
+        if owner_of(variant, "dictionary") == variant
+    }
+
+
 def dictionary_training(wildcards):
     """Data set that a dictionary is learned from, besides the sample photographs."""
     training = variant_settings("faces", wildcards.variant, "dictionary")["training"]
