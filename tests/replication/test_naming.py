@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from replication.datasets.manifest import COLUMNS
 from replication.features.densities import image_densities
+from replication.features.hoggles import PairedDictionary
 from replication.naming import images_named
 
 
@@ -65,3 +67,28 @@ def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, reposi
     np.save(blocks[1], images[2:])
     runpy.run_path(str(script), init_globals={"snakemake": job})
     np.testing.assert_array_equal(np.load(tmp_path / "densities.npy"), image_densities(images))
+
+
+def test_the_job_of_the_inversion_names_the_face_and_not_its_place_in_the_block(
+    tmp_path, repository, monkeypatch
+):
+    monkeypatch.setattr("replication.io.log_to", lambda path: None)
+    rows = []
+    for i in range(4):
+        rows.append(dict.fromkeys(COLUMNS, "x") | {"file": f"{i}.png", "status": "used"})
+        Image.fromarray(np.full((8, 8, 3), 60 * i, np.uint8)).save(tmp_path / f"{i}.png")
+    pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(tmp_path / "images.csv", index=False)
+    # Of cells so large that a face does not hold three of them.
+    atoms = {"grey": np.zeros((1, 96, 96)), "hog": np.zeros((1, 1, 1, 32))}
+    PairedDictionary(**atoms, penalty=0.02, cell=32).save(tmp_path / "d.npz")
+    job = SimpleNamespace(
+        log=["unused"],
+        input=SimpleNamespace(images=tmp_path / "images.csv", dictionary=tmp_path / "d.npz"),
+        output=SimpleNamespace(hoggles=str(tmp_path / "hoggles.npy")),
+        params=SimpleNamespace(raw=str(tmp_path), blocks=2, side=56),
+        wildcards=SimpleNamespace(block="1"),
+        threads=1,
+    )
+    script = repository / "workflow/scripts/invert_faces.py"
+    with pytest.raises(ValueError, match=r"2\.png: images\[0\]: image must be at least three"):
+        runpy.run_path(str(script), init_globals={"snakemake": job})
