@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -9,17 +11,24 @@ from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from packaging.requirements import Requirement
 
 from replication.io import sha256_of
 
-__all__ = ["describe_run"]
+__all__ = ["describe_dictionary", "describe_run"]
 
 _DISTRIBUTION = "distributions-as-data"
 
+#: A longer list of training images is recorded as their number and a checksum.
+_LISTED_IMAGES = 100
+
 
 def describe_run(
-    config: Mapping[str, Any], data: Sequence[Mapping[str, Any]], lock: str | Path
+    config: Mapping[str, Any],
+    data: Sequence[Mapping[str, Any]],
+    lock: str | Path,
+    dictionaries: Mapping[str, str | Path] | None = None,
 ) -> dict[str, Any]:
     """Describe a run well enough to repeat it.
 
@@ -31,22 +40,62 @@ def describe_run(
         The summary of each data set in use (origin, number of files, ...).
     lock : path-like
         The lock file that the environment was installed from.
+    dictionaries : mapping of str to path-like, optional
+        From a variant of the faces to its dictionary of HOGgles, for
+        :func:`describe_dictionary`; variants without one of their own use that of ``main``.
 
     Returns
     -------
     dict
-        ``config``, ``data``, ``python``, ``packages`` (name to version), ``lock_sha256`` and
-        ``git`` (commit and whether the tree differed from it; ``None`` outside a checkout).
+        ``config``, ``data``, ``dictionaries``, ``python``, ``packages`` (name to version),
+        ``lock_sha256`` and ``git`` (commit and whether the tree differed from it; ``None`` outside
+        a checkout).
     """
     return {
         "config": dict(config),
         "data": list(data),
+        "dictionaries": {
+            variant: describe_dictionary(path) for variant, path in (dictionaries or {}).items()
+        },
         "python": platform.python_version(),
         "machine": platform.machine(),
         "packages": _versions(),
         "lock_sha256": sha256_of(lock),
         "git": _git_state(),
     }
+
+
+def describe_dictionary(path: str | Path) -> dict[str, Any]:
+    """Say what a dictionary of HOGgles was learned from, or which file it was read from.
+
+    Parameters
+    ----------
+    path : path-like
+        As written by :meth:`replication.features.hoggles.PairedDictionary.save`.
+
+    Returns
+    -------
+    dict
+        The dictionary's origin, its ``n_atoms``, ``penalty`` and ``cell``. A dictionary read from
+        ``pd.mat`` does not know its ``training`` and hence its ``leakage``: both are ``None``, and
+        ``file`` and ``sha256`` name what was read. Of many training images, ``images`` holds their
+        number and the checksum of the list of names and checksums.
+    """
+    with np.load(path) as content:
+        origin = json.loads(str(content["origin"]))
+        numbers = {
+            "n_atoms": len(content["hog"]),
+            "penalty": float(content["penalty"]),
+            "cell": int(content["cell"]),
+        }
+    images = origin.get("images", {})
+    if len(images) > _LISTED_IMAGES:
+        listed = json.dumps(images, sort_keys=True, ensure_ascii=True)
+        origin["images"] = {
+            "number": len(images),
+            "sha256_of_list": hashlib.sha256(listed.encode()).hexdigest(),
+        }
+    return {"training": None, "leakage": None, **origin, **numbers}
 
 
 def _versions() -> dict[str, str]:

@@ -14,6 +14,7 @@ from replication.io import atomic_path, write_table
 __all__ = [
     "tabulate_accuracy",
     "tabulate_clustering",
+    "tabulate_face_classes",
     "tabulate_hierarchies",
     "tabulate_tagging",
     "write_tables",
@@ -102,6 +103,55 @@ def tabulate_clustering(metrics: pd.DataFrame) -> pd.DataFrame:
             row[metric.replace("_", " ") + " s.d."] = values.std()
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def tabulate_face_classes(metrics: pd.DataFrame) -> pd.DataFrame:
+    """List what the classes of faces consist of and how well HOGgles shows them.
+
+    Parameters
+    ----------
+    metrics : pandas.DataFrame
+        Scores as written by the rule ``score_inversion``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a class, in alphabetical order, and a last one ``all``: images, their share of all,
+        copies (images of a class beyond the first of each photograph), and for each dictionary the
+        mean correlation of HOGgles with the grey photograph, which in the last row is the mean of
+        the classes. The share of the largest class, the accuracy of who always guesses it, stands
+        in the last row.
+
+    Raises
+    ------
+    ValueError
+        If a class has a correlation and no count of images, or the other way round.
+    """
+    place = {key: metrics[key].iloc[0] for key in ("experiment", "dataset", "origin")}
+    data = metrics[metrics["method"] == "data"]
+    counts = data.pivot(index="item", columns="metric", values="value").sort_index()
+    quality = metrics[metrics["metric"] == "grey_correlation"]
+    variants = list(dict.fromkeys(quality["variant"]))
+    correlations = quality.pivot(index="item", columns="variant", values="value")[variants]
+    if set(correlations.index) != {*counts.index, "all"}:
+        odd = sorted(set(correlations.index) ^ {*counts.index, "all"})
+        raise ValueError(f"metrics: counts and correlations are not of the same classes: {odd}")
+    share = 100 * counts["images"] / counts["images"].sum()
+    largest = pd.Series({"all": share.max()}).reindex([*counts.index, "all"])
+    share["all"] = share.sum()
+    counts.loc["all"] = counts.sum()
+    columns = {
+        "images": counts["images"].astype(int),
+        "share (%)": share,
+        "copies": counts["copies"].astype(int),
+        **{
+            f"correlation with grey, {variant or 'main'}": correlations[variant]
+            for variant in variants
+        },
+        "largest class = chance (%)": largest,
+    }
+    rows = pd.DataFrame(columns, index=counts.index)
+    return rows.rename_axis("class").reset_index().assign(**place)[[*place, "class", *columns]]
 
 
 def tabulate_hierarchies(

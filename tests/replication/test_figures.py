@@ -136,6 +136,21 @@ def test_accuracy_points_are_the_means(accuracies):
     assert "below: not in the paper's figure" in texts(figure)
 
 
+def test_the_share_of_the_largest_class_is_drawn_where_it_is_known(accuracies):
+    sizes = table(
+        {"method": "data", "item": label, "metric": "images", "value": n}
+        for label, n in (("a", 6), ("b", 30), ("c", 4))
+    )
+    figure = plot_accuracy(pd.concat([accuracies, sizes], ignore_index=True), [NOTE])
+    dotted = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [list(line.get_xdata()) for line in dotted] == [[75.0, 75.0]]
+    assert "largest class, 75.0" in texts(figure)
+    # Sizes of another experiment's classes say nothing of this one's.
+    others = sizes.assign(experiment="faces")
+    without = plot_accuracy(pd.concat([accuracies, others], ignore_index=True), [NOTE])
+    assert "largest class" not in texts(without)
+
+
 def test_clustering_points_are_the_means(clusterings):
     figure = plot_clustering(clusterings, [NOTE])
     for axis in figure.axes[:4]:
@@ -218,19 +233,27 @@ def test_inverses_are_all_drawn_with_their_residuals(dark_ground):
         "kind": np.array(kinds),
         "title": np.array([f"title {i}" for i in range(n)]),
         "images": np.random.default_rng(0).random((n, 6, 6)),
-        "residuals": np.where(np.array(kinds) == "mean", np.nan, np.arange(n) / 1000),
+        "residuals": np.where(np.array(kinds) == "mean", np.nan, np.arange(n) / 1e6),
         "decisions": np.where(np.array(kinds) == "normal", 0.5, np.nan),
         "classes": np.array(["CatHead", "DogHead"]),
     }
-    figure = plot_inverses(panels, [NOTE], dark_ground=dark_ground)
+    rows = [
+        {"method": kind, "metric": metric, "value": value}
+        for i, kind in enumerate(kinds)
+        if kind != "mean"
+        for metric, value in (("residual", i / 1e6), ("relative_residual", i / 1357))
+    ]
+    figure = plot_inverses(panels, table(rows), [NOTE], dark_ground=dark_ground)
     drawn = [axis for axis in figure.axes if axis.get_images()]
     assert len(drawn) == n
     written = {axis.get_title(): axis.get_xlabel() for axis in drawn}
-    assert written["title 24"] == "residual 0.024"
-    assert written["title 1"] == "residual 0.001\ndecision +0.50"
+    assert written["title 24"] == "residual 1.8 %"
+    assert written["title 1"] == "residual 0.074 %\ndecision +0.50"
     assert written[f"title {n - 1}"] == ""
     assert "CatHead" in drawn[0].get_ylabel()
     assert "real data" in texts(figure)
+    with pytest.raises(ValueError, match="not those of the pictures"):
+        plot_inverses(panels, table(rows[2:]), [NOTE])
 
 
 def test_equal_tables_give_equal_bytes(metrics, tmp_path):

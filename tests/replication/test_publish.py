@@ -134,6 +134,20 @@ def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path)
     assert "A beats B." not in text
 
 
+def test_pictures_of_photographs_are_withheld_and_their_numbers_are_not(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        sharing, "FIGURES", {**KNOWN, "faces": (*KNOWN["faces"], "extra_faces_inverse")}
+    )
+    (run / "metrics/faces_inverses.csv").write_text("metric,value\nrelative_residual,0.02\n")
+    (run / "tables/faces_classes.csv").write_text("experiment,class,images\nfaces,CatHead,160\n")
+    for suffix in ("svg", "png"):
+        (run / f"figures/extra_faces_inverse.{suffix}").write_text("a face")
+    main([str(run), str(tmp_path / "docs"), "--experiment", "faces"])
+    found = files_in(tmp_path / "docs")
+    assert not [name for name in found if "extra_faces_inverse" in name]
+    assert {"metrics/faces_inverses.csv.gz", "tables/faces_classes.md"} <= set(found)
+
+
 def test_synthetic_images_are_published(run, tmp_path):
     data = [entry | {"origin": "synthetic"} for entry in REAL]
     (run / "run.json").write_text(json.dumps({"config": {}, "data": data}))

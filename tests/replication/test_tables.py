@@ -7,7 +7,12 @@ import yaml
 
 from replication.deviations import DEVIATION_COLUMNS, list_deviations
 from replication.protocols.metrics import metric_table
-from replication.tables import tabulate_accuracy, tabulate_clustering, write_tables
+from replication.tables import (
+    tabulate_accuracy,
+    tabulate_clustering,
+    tabulate_face_classes,
+    write_tables,
+)
 
 
 @pytest.fixture
@@ -57,6 +62,57 @@ def test_clustering_table_by_hand():
     assert table.loc[0, "v measure"] == 2.0
     assert table.loc[0, "v measure s.d."] == pytest.approx(np.sqrt(2))
     assert table.loc[0, "origin"] == "synthetic"
+
+
+@pytest.fixture
+def inversion():
+    quality = {
+        ("", "DogHead"): 0.8,
+        ("", "CatHead"): 0.5,
+        ("", "all"): 0.65,
+        ("atoms_32", "DogHead"): 0.4,
+        ("atoms_32", "CatHead"): 0.2,
+        ("atoms_32", "all"): 0.3,
+    }
+    rows = [
+        {
+            "method": "hoggles",
+            "variant": variant,
+            "item": label,
+            "metric": "grey_correlation",
+            "value": value,
+        }
+        for (variant, label), value in quality.items()
+    ]
+    for label, images, copies in (("DogHead", 30, 2), ("CatHead", 10, 1)):
+        counts = {"images": images, "copies": copies}
+        rows += [
+            {"method": "data", "item": label, "metric": m, "value": v} for m, v in counts.items()
+        ]
+    return metric_table(rows, experiment="faces", dataset="animal_faces", origin="real")
+
+
+def test_table_of_classes_by_hand(inversion):
+    table = tabulate_face_classes(inversion)
+    assert table.drop(columns=["experiment", "dataset", "origin"]).fillna(
+        -1
+    ).to_numpy().tolist() == [
+        ["CatHead", 10, 25.0, 1, 0.5, 0.2, -1],
+        ["DogHead", 30, 75.0, 2, 0.8, 0.4, -1],
+        ["all", 40, 100.0, 3, 0.65, 0.3, 75.0],
+    ]
+    assert table.columns[-3:].tolist() == [
+        "correlation with grey, main",
+        "correlation with grey, atoms_32",
+        "largest class = chance (%)",
+    ]
+    assert set(table["experiment"]) == {"faces"}
+
+
+def test_a_class_without_a_count_is_named(inversion):
+    lacking = inversion[~((inversion["method"] == "data") & (inversion["item"] == "DogHead"))]
+    with pytest.raises(ValueError, match="DogHead"):
+        tabulate_face_classes(lacking)
 
 
 def test_every_format_holds_every_row(scores, tmp_path):

@@ -24,8 +24,16 @@ FORMATS = ["svg", "pdf", "png"]
 
 # What each experiment scores and tabulates.
 METRICS = {
-    "textures": ["variance", "svm", "multiclass", "kmeans", "identities"],
-    "faces": ["variance", "svm", "multiclass", "kmeans", "identities", "inversion"],
+    "textures": ["variance", "svm", "multiclass", "kmeans", "identities", "inverses"],
+    "faces": [
+        "variance",
+        "svm",
+        "multiclass",
+        "kmeans",
+        "identities",
+        "inverses",
+        "inversion",
+    ],
     "motion": ["hierarchy", "convergence"],
     "music": ["cal500", "order", "estimation"],
 }
@@ -38,7 +46,7 @@ TIMINGS = {
 }
 TABLES = {
     "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
-    "faces": ["cvpr2016_fig4", "cvpr2016_fig5"],
+    "faces": ["cvpr2016_fig4", "cvpr2016_fig5", "faces_classes"],
     "motion": ["nips2012_table2"],
     "music": ["nips2012_table3"],
 }
@@ -193,6 +201,20 @@ def dictionary_file(variant):
     """Dictionary of HOGgles of a variant of the faces experiment."""
     # Only a dictionary that is learned from faces depends on their size.
     return results(f"models/faces/{owner_of(variant, 'dictionary')}/dictionary.npz")
+
+
+def dictionaries():
+    """Dictionaries of all variants of the faces experiment that have one of their own."""
+    variants = (
+        ["main", *settings("faces", "sensitivity")["variants"]]
+        if enabled_experiments("faces")
+        else []
+    )
+    return {
+        variant: dictionary_file(variant)
+        for variant in variants
+        if owner_of(variant, "dictionary") == variant
+    }
 
 
 def dictionary_training(wildcards):

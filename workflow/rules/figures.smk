@@ -89,6 +89,8 @@ rule plot_extra_variance:
 rule plot_cvpr2016_fig4:
     input:
         metrics=metric_files(part="svm"),
+        # It holds the sizes of the faces' classes, which differ.
+        sizes=metric_files(part="inversion"),
         summaries=summaries(part="svm"),
         code=package_sources("replication.figures"),
     output:
@@ -176,6 +178,7 @@ rule plot_extra_definiteness:
 rule plot_extra_textures_inverse:
     input:
         inverses=results("figdata/textures_inverses.npz"),
+        metrics=results("metrics/textures_inverses.csv"),
         summaries=[summary("textures")],
         code=package_sources("replication.figures"),
     output:
@@ -198,6 +201,7 @@ rule plot_extra_textures_inverse:
 rule plot_extra_faces_inverse:
     input:
         inverses=results("figdata/faces_inverses.npz"),
+        metrics=results("metrics/faces_inverses.csv"),
         summaries=[summary("faces")],
         code=package_sources("replication.figures"),
     output:

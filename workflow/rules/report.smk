@@ -6,6 +6,7 @@ rule record_run:
         tables=table_files(),
         claims=results("claims.csv"),
         deviations=results("deviations.csv"),
+        dictionaries=list(dictionaries().values()),
         lock="requirements.lock",
     output:
         record=run_record(),
@@ -16,5 +17,6 @@ rule record_run:
     params:
         # Not the folder of the archives: a run is the same run wherever they lie.
         config={key: value for key, value in config.items() if key != "archives"},
+        dictionaries=list(dictionaries()),
     script:
         "../scripts/record_run.py"

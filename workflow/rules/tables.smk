@@ -26,6 +26,20 @@ rule tabulate_cvpr2016_fig5:
         "../scripts/tabulate_cvpr2016_fig5.py"
 
 
+rule tabulate_faces_classes:
+    input:
+        metrics=results("metrics/faces_inversion.csv"),
+        code=package_sources("replication.tables"),
+    output:
+        expand(results("tables/faces_classes.{format}"), format=["csv", "md", "tex"]),
+    log:
+        results("logs/tabulate_faces_classes.log"),
+    conda:
+        "../../envs/replication.yaml"
+    script:
+        "../scripts/tabulate_faces_classes.py"
+
+
 rule tabulate_nips2012_table2:
     input:
         metrics=results("metrics/motion_hierarchy.csv"),

@@ -63,6 +63,30 @@ rule compute_inverses:
         "../scripts/compute_inverses.py"
 
 
+# The pictures of photographs are withheld; their numbers are not.
+rule score_inverses:
+    input:
+        inverses=results("figdata/{experiment}_inverses.npz"),
+        summary=lambda wildcards: summary(wildcards.experiment),
+        code=package_sources(
+            "replication.protocols.inverse_scores",
+            "sliced_wasserstein.inversion",
+            "sliced_wasserstein.projection",
+        ),
+    output:
+        metrics=results("metrics/{experiment}_inverses.csv"),
+    log:
+        results("logs/score_inverses/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        n_angles=lambda wildcards: settings(wildcards.experiment, "inverses")[
+            "n_angles"
+        ],
+    script:
+        "../scripts/score_inverses.py"
+
+
 rule select_samples:
     input:
         manifest=lambda wildcards: manifest(wildcards.experiment),

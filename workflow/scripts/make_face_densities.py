@@ -1,13 +1,28 @@
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from replication.features.densities import image_densities
 from replication.io import log_to, save_array
+from replication.naming import images_named
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 log_to(snakemake.log[0])
-inverses = np.concatenate([np.load(block) for block in snakemake.input.hoggles])
-save_array(snakemake.output.densities, image_densities(inverses, **snakemake.params.density))
+blocks = list(snakemake.input.hoggles)
+
+
+def files():
+    # Needed after an error only: hence no input of the job, and no import on top, which would take
+    # longer than the densities.
+    from replication.datasets import read_manifest
+
+    return read_manifest(Path(blocks[0]).parents[1] / "images.csv")["file"].tolist()
+
+
+inverses = np.concatenate([np.load(block) for block in blocks])
+with images_named(files):
+    densities = image_densities(inverses, **snakemake.params.density)
+save_array(snakemake.output.densities, densities)

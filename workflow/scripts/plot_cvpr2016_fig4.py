@@ -9,4 +9,5 @@ if TYPE_CHECKING:
 
 log_to(snakemake.log[0])
 notes = [read_json(summary) for summary in snakemake.input.summaries]
-save_figure(plot_accuracy(read_metrics(snakemake.input.metrics), notes), snakemake.output)
+metrics = read_metrics([*snakemake.input.metrics, *snakemake.input.sizes])
+save_figure(plot_accuracy(metrics, notes), snakemake.output)

@@ -8,5 +8,10 @@ if TYPE_CHECKING:
 
 log_to(snakemake.log[0])
 summaries = [read_json(summary) for summary in snakemake.input.summaries]
-record = describe_run(snakemake.params.config, summaries, snakemake.input.lock)
+record = describe_run(
+    snakemake.params.config,
+    summaries,
+    snakemake.input.lock,
+    dict(zip(snakemake.params.dictionaries, snakemake.input.dictionaries, strict=True)),
+)
 write_json(snakemake.output.record, record)

@@ -31,7 +31,9 @@ def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> 
     Parameters
     ----------
     metrics : pandas.DataFrame
-        Rows with ``metric == "accuracy"`` and no variant; one panel an experiment.
+        Rows with ``metric == "accuracy"`` and no variant; one panel an experiment. If there are
+        rows with ``metric == "images"``, the size of a class each, the share of the largest class
+        is drawn: it is reached without looking at a picture.
     notes : iterable of mappings
         Data summaries, see :func:`replication.figures.style.add_data_note`.
 
@@ -51,6 +53,9 @@ def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> 
     )
     for letter, axis, experiment in zip("abcdef", axes[0], experiments, strict=False):
         _draw(axis, scores[scores["experiment"] == experiment])
+        sizes = metrics[(metrics["metric"] == "images") & (metrics["experiment"] == experiment)]
+        if not sizes.empty:
+            _mark_largest_class(axis, 100 * sizes["value"].max() / sizes["value"].sum())
         axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
     add_data_note(figure, notes)
     return figure
@@ -91,3 +96,10 @@ def _draw(axis: Axes, scores: pd.DataFrame) -> None:
     axis.set_ylim(rows[-1] + 0.6, -0.7)
     axis.set_xlabel("Accuracy (%)\nthick: s.d. over repetitions\nthin: s.d. over folds")
     mark_as_beyond_paper(axis, methods, _GAP)
+
+
+def _mark_largest_class(axis: Axes, share: float) -> None:
+    """Draw the accuracy of who always guesses the largest class, as a dotted line."""
+    axis.axvline(share, color="#5B5B5B", linewidth=0.8, linestyle=":", zorder=0.5)
+    # Beside the line a weak kernel's value may stand.
+    axis.set_xlabel(f"{axis.get_xlabel()}\ndotted: largest class, {share:.1f}")

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,16 +21,19 @@ _CENTRES_IN_A_ROW = 7
 
 def plot_inverses(
     panels: Mapping[str, npt.NDArray[Any]],
+    scores: pd.DataFrame,
     notes: Iterable[Mapping[str, Any]],
     *,
     dark_ground: bool = False,
 ) -> Figure:
-    """Draw inverted points of the embedding, each with its residual.
+    """Draw inverted points of the embedding, each with its residual relative to uniform.
 
     Parameters
     ----------
     panels : mapping
         Arrays as written by the rule ``compute_inverses``.
+    scores : pandas.DataFrame
+        Scores of the same pictures as written by the rule ``score_inverses``.
     notes : iterable of mappings
         Data summaries, see :func:`replication.figures.style.add_data_note`.
     dark_ground : bool
@@ -39,8 +43,14 @@ def plot_inverses(
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the scores are not those of the pictures.
     """
     use_style()
+    residuals = _relative_residuals(panels, scores)
     n_centres = int((panels["kind"] == "centre").sum())
     centre_rows = -(-n_centres // _CENTRES_IN_A_ROW)
     figure = plt.figure(figsize=(PAGE_WIDTH, 3.9 + 1.08 * centre_rows), layout="constrained")
@@ -53,12 +63,12 @@ def plot_inverses(
     names = [f"SVM normal:\n{first} to\n{second}", *(f"Component {k}" for k in (1, 2, 3))]
     kinds = ("normal", "component_1", "component_2", "component_3")
     for axes, kind, name in zip(grid, kinds, names, strict=True):
-        _draw_kind(axes, panels, kind, dark_ground)
+        _draw_kind(axes, panels, residuals, kind, dark_ground)
         axes[0].set_ylabel(name, fontsize=6)
     grid = means.subplots(3, 2)
     means.suptitle("(b) SW barycentre, Euclidean mean", fontsize=8)
     for axes, kind in zip(grid.T, ("barycentre", "mean"), strict=True):
-        _draw_kind(axes, panels, kind, dark_ground)
+        _draw_kind(axes, panels, residuals, kind, dark_ground)
     grid = below.subplots(centre_rows, _CENTRES_IN_A_ROW, squeeze=False)
     below.suptitle(
         "(c) Centres of SW k-means: images in the cluster, and how many of its commonest class",
@@ -66,13 +76,30 @@ def plot_inverses(
     )
     for axis in grid.flat[n_centres:]:
         axis.set_axis_off()
-    _draw_kind(grid.flat[:n_centres], panels, "centre", dark_ground)
+    _draw_kind(grid.flat[:n_centres], panels, residuals, "centre", dark_ground)
     add_data_note(figure, notes)
     return figure
 
 
+def _relative_residuals(
+    panels: Mapping[str, npt.NDArray[Any]], scores: pd.DataFrame
+) -> npt.NDArray[np.float64]:
+    """Relative residual of each picture, NaN where there is none; both lists have one order."""
+    found = scores[scores["metric"] == "relative_residual"]
+    fitted = np.isfinite(panels["residuals"])
+    if found["method"].tolist() != panels["kind"][fitted].tolist():
+        raise ValueError("scores: are not those of the pictures, of which they name other kinds")
+    residuals = np.full(len(fitted), np.nan)
+    residuals[fitted] = found["value"].to_numpy(dtype=np.float64)
+    return residuals
+
+
 def _draw_kind(
-    axes: Iterable[Axes], panels: Mapping[str, npt.NDArray[Any]], kind: str, dark_ground: bool
+    axes: Iterable[Axes],
+    panels: Mapping[str, npt.NDArray[Any]],
+    residuals: npt.NDArray[np.float64],
+    kind: str,
+    dark_ground: bool,
 ) -> None:
     """Draw the pictures of a kind; all share one scale, so that they compare."""
     rows = np.flatnonzero(panels["kind"] == kind)
@@ -89,8 +116,10 @@ def _draw_kind(
         axis.set(xticks=[], yticks=[])
         for spine in axis.spines.values():
             spine.set(visible=True, linewidth=0.3, color="#5B5B5B")
-        residual, decision = panels["residuals"][row], panels["decisions"][row]
-        below = [f"residual {residual:.3f}"] if np.isfinite(residual) else []
+        residual, decision = residuals[row], panels["decisions"][row]
+        # Two significant digits, without an exponent.
+        percent = f"{float(f'{100 * residual:.2g}'):g} %"
+        below = [f"residual {percent}"] if np.isfinite(residual) else []
         below += [f"decision {round(decision, 2) + 0.0:+.2f}"] if np.isfinite(decision) else []
         axis.set_title(panels["title"][row], fontsize=5.5, pad=2)
         axis.set_xlabel("\n".join(below), fontsize=5.5, labelpad=1)
