@@ -460,21 +460,29 @@ def _margin(
     return comparisons
 
 
-def _seconds_by_fold(scores: pd.DataFrame, method: str) -> pd.Series:
-    """Seconds of learning in each fold, with its part of what is learned once for all folds."""
-    rows = _select(scores, "seconds", method)
-    tags = rows[rows["item"] == "tags"].groupby("fold")["value"].sum()
-    songs = float(rows.loc[rows["item"] == "songs", "value"].sum())
-    # A method that was tried on one fold only needs all models of songs for it.
-    return tags + songs / len(tags)
+def _seconds_by_fold(scores: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Seconds of learning songs and tags, a row a fold.
+
+    Models of songs serve all folds of the run, so that each fold bears the same part of them. A
+    method that was tried on one fold bears that of one fold.
+    """
+    rows = _select(scores, "seconds")
+    rows = rows.assign(fold=rows["fold"].astype(str))
+    n_folds = rows.loc[rows["item"] == "tags", "fold"].nunique()
+    own = rows[rows["method"] == method]
+    tags = own[own["item"] == "tags"].groupby("fold")["value"].sum()
+    songs = float(own.loc[own["item"] == "songs", "value"].sum())
+    return pd.DataFrame({"songs": songs / max(n_folds, 1), "tags": tags})
 
 
 def _learning_time_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
     """How many times longer the first of each pair learned, in all; smallest and largest fold."""
     comparisons = []
     for slow, fast in pairs:
-        sides = [_seconds_by_fold(scores, method) for method in (slow, fast)]
+        sides = [_seconds_by_fold(scores, method).sum(axis=1) for method in (slow, fast)]
         folds = (sides[0] / sides[1]).dropna()
+        if folds.empty:
+            raise LookupError(f"no fold in which both {slow!r} and {fast!r} learned")
         shared = folds.index
         total = float(sides[0][shared].sum() / sides[1][shared].sum())
         interval = Interval(total, float(folds.min()), float(folds.max()))
@@ -488,8 +496,7 @@ def _stage_share(
     scores: pd.DataFrame, method: str, item: str, at_least: float, at_most: float
 ) -> list[Comparison]:
     """Share that a stage has of the seconds of learning."""
-    rows = _select(scores, "seconds", method)
-    stages = rows[rows["item"].isin(["songs", "tags"])].groupby("item")["value"].sum()
+    stages = _seconds_by_fold(scores, method).sum()
     share = float(stages[item] / stages.sum())
     name = f"share of {item} in the seconds of {method} ({at_least:g} to {at_most:g})"
     return [Comparison(name, Interval(share, share, share), at_least <= share <= at_most)]

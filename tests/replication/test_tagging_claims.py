@@ -134,7 +134,7 @@ def seconds(**stages):
 TIMES = seconds(
     vhem=[("songs", "", 4.0), ("tags", 0, 3.0), ("tags", 1, 5.0), ("scores", 0, 99.0)],
     em=[("tags", 0, 20.0), ("tags", 1, 10.0)],
-    once=[("songs", "", 4.0), ("tags", 0, 6.0)],
+    once=[("songs", "", 4.0), ("tags", 0, 3.0)],
 )
 
 
@@ -152,6 +152,14 @@ def test_learning_times_count_songs_once_and_no_scoring():
     }
     row = decide(rule, TIMES, "cost").iloc[0]
     assert (row["value"], row["verdict"]) == (pytest.approx(1 / 3), "reproduced")
+
+
+def test_a_method_that_is_tried_once_bears_one_folds_part_of_the_songs():
+    """Identical costs of songs and of the fold are a ratio of one, not of all songs to a part."""
+    rule = {"name": "learning_time_ratio", "pairs": [["once", "vhem"]]}
+    row = decide(rule, TIMES, "cost").iloc[0]
+    assert (row["value"], row["low"], row["high"]) == (1, 1, 1)
+    assert row["verdict"] == "not reproduced"
 
 
 def test_memory_is_that_of_the_largest_stage():
@@ -239,20 +247,27 @@ def test_ratios_are_of_learning_on_the_same_folds(repository):
     shared = {"experiment": "music", "dataset": "cal500", "origin": "synthetic"}
     rows = [
         {"method": method, "metric": "precision", "item": "a", "fold": fold, "value": 0.5}
-        for method, folds in (("vhem", 2), ("em_h3m", 2), ("ppk_sc", 1))
+        for method, folds in (("vhem", 2), ("em_h3m", 2), ("ppk_sc", 2), ("ppk_sc_pair", 1))
         for fold in range(folds)
     ]
     costs = seconds(
         vhem=[("songs", "", 1.0), ("tags", 0, 2.0), ("tags", 1, 3.0)],
         em_h3m=[("tags", 0, 10.0), ("tags", 1, 2.0)],
-        ppk_sc=[("songs", "", 1.0), ("tags", 0, 2.0)],
+        ppk_sc=[("songs", "", 2.0), ("tags", 0, 2.0), ("tags", 1, 9.0)],
+        ppk_sc_pair=[("songs", "", 4.0), ("tags", 0, 7.0)],
     )
     found = tabulate_tagging(
         metric_table(rows, **shared), metric_table(costs, **shared), paper, 10
     ).set_index(["method", "quantity"])
     row = found.loc["vhem", "hours / em_h3m"]
-    assert (row["ours"], row["paper"]) == (pytest.approx(0.5), 0.36)
-    assert ("vhem", "hours / ppk_sc") not in found.index
+    assert (row["ours"], row["paper"], row["folds"]) == (pytest.approx(0.5), 0.36, 2)
+    row = found.loc["vhem", "hours / ppk_sc"]
+    assert (row["ours"], row["paper"], row["folds"]) == (pytest.approx(6 / 13), 0.65, 2)
+    # Fold 0 only, with half of the seconds of all songs.
+    row = found.loc["ppk_sc_pair", "hours / ppk_sc"]
+    assert (row["ours"], row["paper"], row["folds"]) == (pytest.approx((2 + 7) / (1 + 2)), 4, 1)
+    assert np.isnan(row["difference"])
+    assert found.loc["ppk_sc_pair", "hours: songs"]["ours"] == pytest.approx(4 / 3600)
 
 
 # --- start-up -----------------------------------------------------------------------------------
