@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from replication.datasets.embedded import cal500 as embedded
 from replication.datasets.song_annotations import read_annotations
@@ -306,6 +307,15 @@ def test_the_workflow_knows_every_method(repository):
     kinds = re.search(r'kind="([a-z0-9_|]+)"', text)[1]
     assert sorted(kinds.split("|")) == sorted(FEATURES_OF_KIND)
     assert [kind for kind, name in FEATURES_OF_KIND.items() if name == "mel"] == ["dtm"]
+
+
+def test_the_default_run_tries_every_method(repository):
+    """A claim about a method that is not run has no row, which would go unnoticed."""
+    for path in ("config.yaml", "configs/smoke.yaml", "configs/paper.yaml"):
+        config = yaml.safe_load((repository / "config.yaml").read_text())["experiments"]["music"]
+        changed = yaml.safe_load((repository / path).read_text())["experiments"]["music"]
+        config = {**config, **changed}
+        assert {*config["methods"], *config["once"]} == set(METHODS), path
 
 
 # --- evaluation ---------------------------------------------------------------------------------
