@@ -221,7 +221,8 @@ def tabulate_tagging(
         is ours minus the paper's; it stays empty where the two are not the same quantity. Rows of
         the kind ``cost`` are hours of processor time and their ratios, and differ from run to run;
         a ratio is of the ``folds`` that both methods ran, each of which bears the same part of the
-        models of songs, as these are learned once for all folds of the run.
+        models of songs, as these are learned once for all folds of the run. A method that gave up
+        on tags has their number in a row of its own, and no scores and ratios of these folds.
     """
     names = {
         "precision": "P",
@@ -284,6 +285,12 @@ def tabulate_tagging(
     by_fold = seconds[seconds["item"] == "tags"].pivot_table(
         index="fold", columns="method", values="value", aggfunc="sum"
     )
+    given_up = timings[(timings["metric"] == "tags_given_up") & (timings["value"] > 0)]
+    for name, group in given_up.groupby("method", sort=False):
+        method = str(name)
+        by_fold.loc[group["fold"].unique(), method] = float("nan")
+        count = float(group["value"].sum())
+        add("cost", method, "tags given up", "given_up", count, folds=n_folds.get(method, 0))
     for a, b in (("vhem", "em_h3m"), ("vhem", "ppk_sc"), ("ppk_sc_pair", "ppk_sc")):
         if a not in n_folds or b not in n_folds:
             continue

@@ -41,6 +41,7 @@ from replication.protocols.tagging_evaluation import (
     join_folds,
     resample_songs,
     song_stage,
+    tags_given_up,
 )
 from vhem import H3M, HMM
 
@@ -346,11 +347,48 @@ def test_resampled_songs_are_the_same_for_all_methods(split):
         split, [found_by(scores), found_by(scores, method="same"), found_by(scores, (0,), "once")]
     )
     rows = resample_songs(split, found, SCORING, draws=4, **SEED)
-    assert {row["method"] for row in rows} == {"m", "same"}
-    value = {(r["method"], r["repeat"], r["metric"]): r["value"] for r in rows}
+    assert {row["method"] for row in rows if row["item"] == ""} == {"m", "same"}
+    value = {(r["method"], r["repeat"], r["metric"]): r["value"] for r in rows if not r["item"]}
     aroc = [value["m", draw, "resampled_aroc"] for draw in range(4)]
     assert aroc == [value["same", draw, "resampled_aroc"] for draw in range(4)]
     assert len(set(aroc)) > 1
+
+
+def test_songs_are_resampled_on_each_set_of_folds_that_methods_share():
+    split = SongSplit(
+        songs=np.array([f"s{i}" for i in range(12)]),
+        tags=np.array(["x", "y"]),
+        annotations=np.stack([np.arange(12) % 2 == 0, np.arange(12) % 2 == 1], axis=1),
+        folds=np.arange(12) // 4,
+    )
+    scores = np.random.default_rng(0).normal(size=(12, 2))
+    lacking = {"all": (0, 1, 2), "early": (0, 1), "late": (1, 2), "first": (0,)}
+    blocks = [found_by(scores, folds, method) for method, folds in lacking.items()]
+    rows = resample_songs(split, join_folds(split, blocks), SCORING, draws=3, **SEED)
+    sets = {method: {r["item"] for r in rows if r["method"] == method} for method in lacking}
+    assert sets == {
+        "all": {"", "0,1", "1,2", "0", "1"},
+        "early": {"0,1", "0", "1"},
+        "late": {"1,2", "1"},
+        "first": {"0"},
+    }
+    # The same models and songs in the same folds: the same score, whatever else a method ran.
+    table = pd.DataFrame(rows).groupby(["item", "repeat", "metric"])["value"]
+    assert (table.nunique() == 1).all()
+    mean = pd.DataFrame(rows).set_index(["method", "item", "repeat", "metric"])["value"]
+    # No tag lacks songs, so that the mean over folds is that of the folds.
+    np.testing.assert_allclose(
+        mean["all", "0,1", 0, "resampled_recall"],
+        (mean["all", "0", 0, "resampled_recall"] + mean["all", "1", 0, "resampled_recall"]) / 2,
+    )
+
+
+def test_tags_that_a_method_gave_up_on_are_counted_with_its_scores(split):
+    scores = np.zeros((8, 3))
+    scores[:4, 1:] = np.nan
+    rows = tags_given_up(split, [found_by(scores), found_by(np.zeros((8, 3)), method="other")])
+    # The rare tag has no training songs in fold 0.
+    assert rows == [{"method": "m", "fold": 0, "metric": "tags_given_up", "value": 1}]
 
 
 def test_resampling_draws_songs_within_their_fold(split, monkeypatch):

@@ -10,6 +10,7 @@ from replication.protocols.tagging_evaluation import (
     evaluate_tagging,
     join_folds,
     resample_songs,
+    tags_given_up,
 )
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
 log_to(snakemake.log[0])
 split = SongSplit.from_arrays(np.load(snakemake.input.split))
-found = join_folds(split, map(np.load, snakemake.input.scores))
+blocks = [dict(np.load(path)) for path in snakemake.input.scores]
+found = join_folds(split, blocks)
 scoring = ScoringSettings(**snakemake.params.scoring)
 experiment = snakemake.params.experiment
 rows = evaluate_tagging(split, found, scoring)
+rows += tags_given_up(split, blocks)
 rows += resample_songs(
     split,
     found,

@@ -19,7 +19,14 @@ from replication.protocols.tagging_scores import (
     semantic_multinomial,
 )
 
-__all__ = ["ScoringSettings", "evaluate_tagging", "join_folds", "resample_songs", "song_stage"]
+__all__ = [
+    "ScoringSettings",
+    "evaluate_tagging",
+    "join_folds",
+    "resample_songs",
+    "song_stage",
+    "tags_given_up",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -70,6 +77,34 @@ def join_folds(
                 continue
             joined.setdefault(str(block["method"]), {})[fold] = block["scores"]
     return joined
+
+
+def tags_given_up(
+    split: SongSplit, blocks: Iterable[Mapping[str, npt.NDArray[Any]]]
+) -> list[dict[str, Any]]:
+    """Count the tags that methods gave up on, the folds of which :func:`join_folds` leaves out.
+
+    Parameters
+    ----------
+    split, blocks
+        As for :func:`join_folds`.
+
+    Returns
+    -------
+    list of dict
+        A row with the metric ``tags_given_up`` for each such method and fold.
+    """
+    rows = []
+    for block in blocks:
+        for fold in block["folds"].tolist():
+            scores = block["scores"][split.folds == fold][:, split.learnable(fold)]
+            count = int(np.isnan(scores).any(axis=0).sum())
+            if count:
+                method = str(block["method"])
+                rows.append(
+                    {"method": method, "fold": fold, "metric": "tags_given_up", "value": count}
+                )
+    return rows
 
 
 def evaluate_tagging(
@@ -153,23 +188,42 @@ def resample_songs(
     list of dict
         Rows with the metrics ``resampled_precision`` and so on, each the mean over folds and then
         tags, with the draw as ``repeat``. A draw takes the same songs for all methods, so that
-        differences are paired. Methods that were not run on all folds are left out.
+        differences are paired. Methods may lack folds, see :func:`join_folds`. So that any two can
+        be compared, each is scored on all its folds and on those that it shares with others: the
+        ``item`` names the folds, as in ``0,2``, and stays empty for all of them.
     """
     folds = np.unique(split.folds).tolist()
-    complete = {method: by_fold for method, by_fold in found.items() if sorted(by_fold) == folds}
+    # All folds come first.
+    sets = sorted(_sets_of_folds(found.values()), key=lambda chosen: (-len(chosen), chosen))
     rows: list[dict[str, Any]] = []
+    partial: list[dict[str, Any]] = []
     for draw in range(draws):
         state = repetition_seed(seed, f"{experiment}/resampling", draw)
         rng = np.random.default_rng(state)
         songs = {
             f: rng.choice(np.flatnonzero(split.folds == f), (split.folds == f).sum()) for f in folds
         }
-        for method, by_fold in complete.items():
-            shared = {"method": method, "repeat": draw, "seed": state}
-            for metric, values in _over_folds(split, by_fold, songs, scoring):
-                value = mean_over_tags(values)[0]
-                rows.append({**shared, "metric": f"resampled_{metric}", "value": value})
-    return rows
+        for method, by_fold in found.items():
+            collected = _over_folds(split, by_fold, songs, scoring)
+            for chosen in sets:
+                if not by_fold.keys() >= set(chosen):
+                    continue
+                every = list(chosen) == folds
+                item = "" if every else ",".join(map(str, chosen))
+                shared = {"method": method, "item": item, "repeat": draw, "seed": state}
+                for metric, values in collected.items():
+                    value = mean_over_tags([values[fold] for fold in chosen])[0]
+                    row = {**shared, "metric": f"resampled_{metric}", "value": value}
+                    (rows if every else partial).append(row)
+    return rows + partial
+
+
+def _sets_of_folds(found: Iterable[Mapping[int, Array]]) -> set[tuple[int, ...]]:
+    """List the sets of folds that methods have, and all that some of them share."""
+    sets = {frozenset(by_fold) for by_fold in found}
+    while more := {a & b for a in sets for b in sets} - sets:
+        sets |= more
+    return {tuple(sorted(chosen)) for chosen in sets if chosen}
 
 
 def _over_folds(
@@ -177,16 +231,16 @@ def _over_folds(
     by_fold: Mapping[int, Array],
     songs: Mapping[int, npt.NDArray[np.int64]],
     scoring: ScoringSettings,
-) -> Iterator[tuple[str, list[Array]]]:
-    """Each metric with its values of all tags, fold by fold."""
-    collected: dict[str, list[Array]] = {}
+) -> dict[str, dict[int, Array]]:
+    """Each metric with its values of all tags, by fold."""
+    collected: dict[str, dict[int, Array]] = {}
     for fold, scores in by_fold.items():
         columns, by_metric = _score(split, scores, songs[fold], scoring)
         for metric, values in by_metric.items():
             every = np.full(len(split.tags), np.nan)
             every[columns] = values
-            collected.setdefault(metric, []).append(every)
-    yield from collected.items()
+            collected.setdefault(metric, {})[fold] = every
+    return collected
 
 
 def song_stage(
