@@ -235,7 +235,7 @@ def tabulate_tagging(
     main = metrics[metrics["variant"] == ""]
     scores = main[main["metric"].isin(list(names))]
     printed = paper.set_index(["method", "metric"])["value"]
-    place = {key: scores[key].iloc[0] for key in ("experiment", "dataset", "origin")}
+    place = {key: metrics[key].iloc[0] for key in ("experiment", "dataset", "origin")}
     rows: list[dict[str, Any]] = []
 
     def add(

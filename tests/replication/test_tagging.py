@@ -10,7 +10,11 @@ import pytest
 import yaml
 
 from replication.datasets.embedded import cal500 as embedded
-from replication.datasets.song_annotations import read_annotations
+from replication.datasets.song_annotations import (
+    Annotations,
+    read_annotations,
+    write_annotations,
+)
 from replication.features.mfcc import MFCC, write_features
 from replication.protocols.estimation import (
     compare_estimation,
@@ -97,6 +101,7 @@ def split():
         tags=np.array(["swinging", "standing", "rare"]),
         annotations=annotations,
         folds=np.repeat([0, 1], 4),
+        scored=np.ones(3, dtype=bool),
     )
 
 
@@ -231,10 +236,26 @@ def test_songs_are_dealt_out_evenly(tmp_path):
     assert np.bincount(split.folds).tolist() == [3, 3, 3]
     assert split.songs.tolist() == songs
     assert split.annotations.shape == (9, 5)
+    assert split.scored.tolist() == split.annotations.any(axis=0).tolist()
     again = SongSplit.from_folder(tmp_path, songs, **options, seed=6, experiment="test")
     assert (again.folds != split.folds).any()
     with pytest.raises(ValueError, match="10 folds of 9 songs"):
         SongSplit.from_folder(tmp_path, songs, **{**options, "n_folds": 10}, **SEED)
+
+
+@pytest.mark.parametrize("vocabulary", ["scored", "modelled"])
+def test_rare_tags_take_part_but_are_not_scored(vocabulary, tmp_path):
+    songs, tags = tuple("abcd"), ("Rare", "Genre-Best-Usual", "Usual", "Frequent")
+    hard = np.array([[1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=bool)
+    write_annotations(tmp_path, Annotations(songs, tags, hard, 1.0 * hard))
+    options = {"vocabulary": vocabulary, "min_songs": 2, "n_folds": 2, **SEED}
+    split = SongSplit.from_folder(tmp_path, songs, **options)
+    expected = {"Usual": True, "Frequent": True}
+    if vocabulary == "modelled":
+        expected = {"Rare": False, **expected}
+    assert dict(zip(split.tags.tolist(), split.scored.tolist(), strict=True)) == expected
+    again = SongSplit.from_arrays(split.to_arrays())
+    np.testing.assert_array_equal(again.scored, split.scored)
 
 
 @pytest.mark.real
@@ -247,6 +268,8 @@ def test_the_published_annotations_give_the_papers_numbers_of_tags(real_archives
         )
         assert split.annotations.shape == (502, n_tags)
         assert np.bincount(split.folds).tolist() == [101, 101, 100, 100, 100]
+        assert split.scored.sum() == 97
+        assert (split.annotations[:, split.scored].sum(axis=0) >= 30).all()
         if vocabulary == "scored":
             # Each scored tag can be learned in each fold.
             assert all(len(split.learnable(fold)) == 97 for fold in range(5))
@@ -340,6 +363,29 @@ def test_scores_by_hand(split):
     assert ("rare", 1, "recall") not in value, "it has no song"
 
 
+def test_tags_that_are_not_scored_compete_by_hand(split):
+    """A tag that no score counts takes songs from the others, and probability."""
+    split = replace(split, scored=np.array([True, True, False]))
+    scores = np.where(split.annotations, 0.0, -1.0)
+    scores[:4, 2] = np.nan  # no model in fold 0
+    scores[5, 2] = 3.0  # the rare tag takes a swinging song,
+    scores[7] = [0.0, -1.0, -0.5]  # but not this one
+    found = join_folds(split, [found_by(scores)])
+    rows = evaluate_tagging(split, found, SCORING)
+    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows}
+    assert {item for item, _, _ in value} == {"swinging", "standing"}
+    assert value["swinging", 0, "recall"] == 1
+    assert value["swinging", 1, "recall"] == 0.5
+    assert value["swinging", 1, "precision"] == 1
+    # Probabilities among three tags: song 5 1 / (1 + 1 / e + e ** 3) = .047, song 7 .506, the
+    # standing songs .212. Among two tags both swinging songs would come first.
+    assert value["swinging", 1, "aroc"] == 0.5
+    resampled = resample_songs(split, found, SCORING, draws=2, **SEED)
+    alone = replace(split, scored=np.array([True, False, False]))
+    other = resample_songs(alone, found, SCORING, draws=2, **SEED)
+    assert [r["value"] for r in resampled] != [r["value"] for r in other]
+
+
 def test_resampled_songs_are_the_same_for_all_methods(split):
     rng = np.random.default_rng(3)
     scores = rng.normal(size=split.annotations.shape)
@@ -360,6 +406,7 @@ def test_songs_are_resampled_on_each_set_of_folds_that_methods_share():
         tags=np.array(["x", "y"]),
         annotations=np.stack([np.arange(12) % 2 == 0, np.arange(12) % 2 == 1], axis=1),
         folds=np.arange(12) // 4,
+        scored=np.ones(2, dtype=bool),
     )
     scores = np.random.default_rng(0).normal(size=(12, 2))
     lacking = {"all": (0, 1, 2), "early": (0, 1), "late": (1, 2), "first": (0,)}
@@ -452,7 +499,9 @@ def test_tags_are_spread_from_rare_to_frequent():
     rng = np.random.default_rng(0)
     annotations = rng.random((40, 9)) < np.linspace(0.2, 0.9, 9)
     tags = np.array([f"tag_{i}" for i in range(9)])
-    split = SongSplit(np.arange(40).astype(str), tags, annotations, np.arange(40) % 4)
+    split = SongSplit(
+        np.arange(40).astype(str), tags, annotations, np.arange(40) % 4, np.ones(9, dtype=bool)
+    )
     counts = annotations.sum(axis=0)
     chosen = spread_tags(split, 3)
     assert counts[chosen[0]] == counts.min()

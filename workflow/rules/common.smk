@@ -334,8 +334,9 @@ def music_sequences():
 
 
 def music_split(wildcards):
-    """How songs are dealt out; all tags of the order collection take part."""
-    changes = {"vocabulary": "modelled"} if wildcards.collection == "order" else {}
+    """How songs are dealt out; all tags of the order collection take part and are scored."""
+    order = {"vocabulary": "modelled", "min_songs": 1}
+    changes = order if wildcards.collection == "order" else {}
     return {**settings("music", "split"), **changes}
 
 

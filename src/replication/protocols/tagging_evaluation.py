@@ -124,7 +124,8 @@ def evaluate_tagging(
     list of dict
         Rows for :func:`replication.protocols.metrics.metric_table` with the tag as ``item`` and
         the metrics ``precision``, ``recall``, ``f_score``, ``average_precision``,
-        ``precision_at_k`` and ``aroc``; undefined scores have no row.
+        ``precision_at_k`` and ``aroc``; undefined scores, and those of tags that are modelled only,
+        have no row.
     """
     rows = []
     for method, folds in found.items():
@@ -148,7 +149,10 @@ def _score(
     songs: npt.NDArray[np.int64],
     scoring: ScoringSettings,
 ) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
-    """Scores of the tags that have a model, on some songs of one fold (with repetitions)."""
+    """Scores of scored tags that have a model, on some songs of one fold (with repetitions).
+
+    All tags that have a model compete for the songs.
+    """
     columns = np.flatnonzero(~np.isnan(scores[songs[0]]))
     multinomial = semantic_multinomial(scores[np.ix_(songs, columns)])
     truth = split.annotations[np.ix_(songs, columns)]
@@ -159,7 +163,10 @@ def _score(
         empty_precision=scoring.empty_precision,
     )
     retrieval = retrieval_scores(multinomial, truth, k=scoring.retrieved)
-    return columns, {**vars(annotation), **vars(retrieval)}
+    counts = split.scored[columns]
+    return columns[counts], {
+        metric: values[counts] for metric, values in (vars(annotation) | vars(retrieval)).items()
+    }
 
 
 def resample_songs(
