@@ -201,9 +201,32 @@ def test_many_comparisons_ask_for_more():
     rule = {"name": "tag_difference", "pairs": [["a", "b"]], "resampled": False}
     assert decide({**rule, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "reproduced"
     assert decide({**rule, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "not reproduced"
+    # No difference is not easier to claim among many: the one that is there is found.
     same = {"name": "no_tag_difference", "pairs": [["a", "b"]]}
     assert decide({**same, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "not reproduced"
-    assert decide({**same, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "reproduced"
+    assert decide({**same, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "mixed"
+    assert decide({**same, "metrics": list(shifts)[1:]}, rows).iloc[0]["verdict"] == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("means", "songs", "verdict"),
+    [
+        # Neither tags nor songs tell them apart,
+        ({"a": (0.45, 0.3), "b": (0.45, 0.3)}, 0.01, "reproduced"),
+        # tags do,
+        ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.2, "not reproduced"),
+        # songs do, in either direction.
+        ({"a": (0.55, 0.6), "b": (0.45, 0.6)}, 0.01, "not reproduced"),
+        ({"a": (0.45, 0.6), "b": (0.55, 0.6)}, 0.01, "not reproduced"),
+    ],
+)
+def test_no_difference_is_one_that_neither_tags_nor_songs_find(means, songs, verdict):
+    rule = {"name": "no_tag_difference", "metrics": ["f"], "pairs": [["a", "b"]]}
+    rows = by_tag("f", songs, **means)
+    row = decide(rule, rows).iloc[0]
+    assert row["verdict"] == verdict, row["reason"]
+    only_tags = decide(rule, [r for r in rows if r["metric"] == "f"]).iloc[0]
+    assert (only_tags["verdict"] == "reproduced") == (max(s for _, s in means.values()) > 0.1)
 
 
 @pytest.mark.parametrize(("margin", "verdict"), [(0.05, "reproduced"), (0.15, "not reproduced")])
