@@ -354,13 +354,39 @@ def test_scores_by_hand(split):
     scores[:4, 2] = np.nan
     scores[5, :2] = [-1.0, 0.0]  # a swinging song that is heard standing
     rows = evaluate_tagging(split, join_folds(split, [found_by(scores)]), SCORING)
-    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows}
+    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows if "variant" not in r}
     assert value["swinging", 0, "f_score"] == 1
     assert value["standing", 1, "precision"] == pytest.approx(2 / 3)
     assert value["swinging", 1, "recall"] == 0.5
     assert value["swinging", 1, "precision_at_k"] == pytest.approx(0.5 + 0.5 / 3)
     assert ("rare", 0, "recall") not in value, "it has no model"
     assert ("rare", 1, "recall") not in value, "it has no song"
+
+
+def test_other_rules_for_tags_that_no_song_got_are_variants(split):
+    scores = np.where(split.annotations, 0.0, -1.0)
+    scores[:4, :2] = [0.0, -1.0]  # all of fold 0 is heard swinging, none standing
+    scores[:4, 2] = np.nan
+    found = join_folds(split, [found_by(scores)])
+    rows = evaluate_tagging(split, found, SCORING)
+    value = {(r.get("variant", ""), r["item"], r["fold"], r["metric"]): r["value"] for r in rows}
+    assert value["", "standing", 0, "precision"] == 0.5
+    assert value["empty_precision_zero", "standing", 0, "precision"] == 0
+    assert ("empty_precision_skip", "standing", 0, "precision") not in value
+    assert ("empty_precision_prior", "standing", 0, "precision") not in value
+    for variant in ("empty_precision_zero", "empty_precision_skip"):
+        # All else is as it was.
+        assert value[variant, "swinging", 0, "precision"] == 0.5
+        assert value[variant, "standing", 1, "precision"] == 1
+        assert value[variant, "standing", 0, "f_score"] == 0
+    varied = {r["metric"] for r in rows if r.get("variant")}
+    assert varied == {"precision", "f_score"}
+    zero = evaluate_tagging(split, found, replace(SCORING, empty_precision="zero"))
+    assert {r.get("variant", "") for r in zero} == {
+        "",
+        "empty_precision_prior",
+        "empty_precision_skip",
+    }
 
 
 def test_tags_that_are_not_scored_compete_by_hand(split):
@@ -372,7 +398,7 @@ def test_tags_that_are_not_scored_compete_by_hand(split):
     scores[7] = [0.0, -1.0, -0.5]  # but not this one
     found = join_folds(split, [found_by(scores)])
     rows = evaluate_tagging(split, found, SCORING)
-    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows}
+    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows if "variant" not in r}
     assert {item for item, _, _ in value} == {"swinging", "standing"}
     assert value["swinging", 0, "recall"] == 1
     assert value["swinging", 1, "recall"] == 0.5
@@ -443,6 +469,7 @@ def test_resampling_draws_songs_within_their_fold(split, monkeypatch):
     rng = np.random.default_rng(3)
     found = join_folds(split, [found_by(rng.normal(size=split.annotations.shape))])
     plain = pd.DataFrame(evaluate_tagging(split, found, SCORING))
+    plain = plain[plain["variant"].isna()]
 
     class Same:
         def choice(self, songs, size):

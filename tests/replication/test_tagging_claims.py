@@ -87,6 +87,14 @@ def test_tags_and_songs_must_agree(means, songs, verdict):
     assert row["reason"].startswith("f a - b (p ")
 
 
+@pytest.mark.parametrize("name", ["tag_difference", "no_tag_difference"])
+def test_variants_do_not_enter_claims(name):
+    rows = by_tag("f", 0.01, a=(0.5, 0.01), b=(0.4, 0.01))
+    varied = [{**r, "variant": "empty_precision_zero", "value": 9.0} for r in rows[::2]]
+    before, after = (decide({**TAGS, "name": name}, each) for each in (rows, rows + varied))
+    pd.testing.assert_frame_equal(before, after)
+
+
 def test_folds_that_only_one_method_has_are_left_out():
     rows = by_tag("f", a=(0.5, 0.0), b=(0.4, 0.0))
     rows = [r for r in rows if not (r["method"] == "b" and r.get("fold") == 1)]

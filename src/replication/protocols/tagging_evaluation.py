@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -125,22 +125,43 @@ def evaluate_tagging(
         Rows for :func:`replication.protocols.metrics.metric_table` with the tag as ``item`` and
         the metrics ``precision``, ``recall``, ``f_score``, ``average_precision``,
         ``precision_at_k`` and ``aroc``; undefined scores, and those of tags that are modelled only,
-        have no row.
+        have no row. ``precision`` and ``f_score`` come under the other rules for
+        ``empty_precision`` too, as the variants ``empty_precision_zero`` and so on.
     """
     rows = []
     for method, folds in found.items():
         for fold, scores in folds.items():
             songs = np.flatnonzero(split.folds == fold)
             columns, by_metric = _score(split, scores, songs, scoring)
+            shared = {"method": method, "fold": fold}
+            tags = split.tags[columns].tolist()
             for metric, values in by_metric.items():
-                rows += [
-                    {"method": method, "item": tag, "fold": fold, "metric": metric, "value": value}
-                    for tag, value in zip(
-                        split.tags[columns].tolist(), values.tolist(), strict=True
-                    )
-                    if not np.isnan(value)
-                ]
+                rows += _tag_rows(tags, values, {**shared, "metric": metric})
+    # Last, so that what a run without variants has stands as it stood.
+    for rule in get_args(EmptyPrecision):
+        if rule == scoring.empty_precision:
+            continue
+        other = replace(scoring, empty_precision=rule)
+        for method, folds in found.items():
+            for fold, scores in folds.items():
+                songs = np.flatnonzero(split.folds == fold)
+                columns, by_metric = _score(split, scores, songs, other)
+                shared = {"method": method, "fold": fold, "variant": f"empty_precision_{rule}"}
+                tags = split.tags[columns].tolist()
+                for metric in ("precision", "f_score"):
+                    rows += _tag_rows(tags, by_metric[metric], {**shared, "metric": metric})
     return rows
+
+
+def _tag_rows(
+    tags: Sequence[str], values: Array, shared: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Rows of one metric, those of undefined scores left out."""
+    return [
+        {**shared, "item": tag, "value": value}
+        for tag, value in zip(tags, values.tolist(), strict=True)
+        if not np.isnan(value)
+    ]
 
 
 def _score(
