@@ -223,6 +223,8 @@ def tabulate_tagging(
         a ratio is of the ``folds`` that both methods ran, each of which bears the same part of the
         models of songs, as these are learned once for all folds of the run. A method that gave up
         on tags has their number in a row of its own, and no scores and ratios of these folds.
+        Last come rows of the kind ``ceiling``, which only synthetic songs have: what an oracle
+        scores that knows how they were made, and what the annotations themselves do.
     """
     names = {
         "precision": "P",
@@ -259,21 +261,27 @@ def tabulate_tagging(
         )
 
     n_folds: dict[str, int] = {}
-    for (name, measure), values in scores.groupby(["method", "metric"], sort=False):
-        method, metric = str(name), str(measure)
-        per_tag = values.groupby("item")["value"].mean()
-        n_folds[method] = values["fold"].nunique()
-        add(
-            "score",
-            method,
-            names[metric],
-            metric,
-            float(per_tag.mean()),
-            # pandas gives no number for a single tag, NumPy a warning as well
-            error=float(per_tag.std() / len(per_tag) ** 0.5),
-            tags=len(per_tag),
-            folds=n_folds[method],
-        )
+
+    def add_scores(kind: str, scores: pd.DataFrame) -> None:
+        for (name, measure), values in scores.groupby(["method", "metric"], sort=False):
+            method, metric = str(name), str(measure)
+            per_tag = values.groupby("item")["value"].mean()
+            folds = values["fold"].nunique()
+            if kind == "score":
+                n_folds[method] = folds
+            add(
+                kind,
+                method,
+                names[metric],
+                metric,
+                float(per_tag.mean()),
+                # pandas gives no number for a single tag, NumPy a warning as well
+                error=float(per_tag.std() / len(per_tag) ** 0.5),
+                tags=len(per_tag),
+                folds=folds,
+            )
+
+    add_scores("score", scores)
     seconds = timings[timings["metric"] == "seconds"]
     hours = seconds.groupby(["method", "item"])["value"].sum().unstack().fillna(0.0) / 3600
     learning = hours.reindex(columns=["songs", "tags"], fill_value=0.0).sum(axis=1)
@@ -304,6 +312,7 @@ def tabulate_tagging(
     if "vhem" in n_folds:
         share = hours.loc["vhem"].to_dict()["songs"] / float(learning["vhem"])
         add("cost", "vhem", "share of songs in hours", "song_share", share, folds=n_folds["vhem"])
+    add_scores("ceiling", metrics[metrics["variant"] == "ceiling"])
     order = {method: number for number, method in enumerate(paper["method"].unique())}
     table = pd.DataFrame(rows)
     rank = table["method"].map(order).fillna(len(order))

@@ -408,6 +408,21 @@ def test_ratios_are_of_learning_on_the_same_folds(repository):
     assert found.loc["ppk_sc_pair", "hours: songs"]["ours"] == pytest.approx(4 / 3600)
 
 
+def test_ceilings_stand_last_and_are_no_methods(repository):
+    paper = pd.read_csv(repository / "resources/paper/nips2012_table3.csv")
+    shared = {"experiment": "music", "dataset": "cal500", "origin": "synthetic"}
+    row = {"metric": "precision", "item": "a", "fold": 0, "value": 0.5}
+    rows = [{**row, "method": method} for method in ("vhem", "mine")]
+    rows[1:1] = [{**row, "method": "oracle", "variant": "ceiling", "value": 0.9}]
+    costs = seconds(vhem=[("songs", "", 1.0), ("tags", 0, 2.0)], mine=[("tags", 0, 1.0)])
+    found = tabulate_tagging(metric_table(rows, **shared), metric_table(costs, **shared), paper, 10)
+    assert found["kind"].tolist().count("ceiling") == 1
+    ceiling = found[found["kind"] == "ceiling"].iloc[0]
+    assert ceiling[["method", "quantity", "ours", "folds"]].tolist() == ["oracle", "P", 0.9, 1]
+    assert ceiling[["paper", "difference"]].isna().all()
+    assert found.iloc[-1]["kind"] == "ceiling"
+
+
 def test_a_method_that_gave_up_has_a_row_and_no_ratio(repository):
     paper = pd.read_csv(repository / "resources/paper/nips2012_table3.csv")
     shared = {"experiment": "music", "dataset": "cal500", "origin": "synthetic"}

@@ -346,6 +346,15 @@ def music_scoring(wildcards):
     return {**settings("music", "scoring"), **changes}
 
 
+def music_made_with(wildcards):
+    """What decides the tags that synthetic songs are made from: a ceiling for every method."""
+    data = config["datasets"]["cal500"]
+    if wildcards.collection != "cal500" or data["source"] != "embedded":
+        return {}
+    sizes = {key: data["embedded"][key] for key in ("songs", "tags")}
+    return {**sizes, "seed": config["seed"]}
+
+
 def music_features(collection, features):
     """Features of all songs of a collection."""
     return [

@@ -5,6 +5,7 @@ import numpy as np
 from replication.io import log_to
 from replication.protocols.metrics import write_scores
 from replication.protocols.tagging import SongSplit
+from replication.protocols.tagging_ceiling import ceilings, evaluate_ceilings
 from replication.protocols.tagging_evaluation import (
     ScoringSettings,
     evaluate_tagging,
@@ -32,4 +33,7 @@ rows += resample_songs(
     seed=snakemake.params.seed,
     experiment=experiment,
 )
+if snakemake.params.made_with:
+    known = ceilings(split, **snakemake.params.made_with)
+    rows += evaluate_ceilings(split, known, scoring)
 write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

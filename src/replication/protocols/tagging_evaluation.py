@@ -24,7 +24,9 @@ __all__ = [
     "evaluate_tagging",
     "join_folds",
     "resample_songs",
+    "score_tags",
     "song_stage",
+    "tag_rows",
     "tags_given_up",
 ]
 
@@ -136,7 +138,7 @@ def evaluate_tagging(
             shared = {"method": method, "fold": fold}
             tags = split.tags[columns].tolist()
             for metric, values in by_metric.items():
-                rows += _tag_rows(tags, values, {**shared, "metric": metric})
+                rows += tag_rows(tags, values, {**shared, "metric": metric})
     # Last, so that what a run without variants has stands as it stood.
     for rule in get_args(EmptyPrecision):
         if rule == scoring.empty_precision:
@@ -149,14 +151,12 @@ def evaluate_tagging(
                 shared = {"method": method, "fold": fold, "variant": f"empty_precision_{rule}"}
                 tags = split.tags[columns].tolist()
                 for metric in ("precision", "f_score"):
-                    rows += _tag_rows(tags, by_metric[metric], {**shared, "metric": metric})
+                    rows += tag_rows(tags, by_metric[metric], {**shared, "metric": metric})
     return rows
 
 
-def _tag_rows(
-    tags: Sequence[str], values: Array, shared: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Rows of one metric, those of undefined scores left out."""
+def tag_rows(tags: Sequence[str], values: Array, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of one metric: what they share, and a tag's value; undefined ones are left out."""
     return [
         {**shared, "item": tag, "value": value}
         for tag, value in zip(tags, values.tolist(), strict=True)
@@ -176,14 +176,42 @@ def _score(
     """
     columns = np.flatnonzero(~np.isnan(scores[songs[0]]))
     multinomial = semantic_multinomial(scores[np.ix_(songs, columns)])
+    return score_tags(split, multinomial, songs, columns, scoring)
+
+
+def score_tags(
+    split: SongSplit,
+    probabilities: Array,
+    songs: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int64],
+    scoring: ScoringSettings,
+) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
+    """Score probabilities of tags.
+
+    Parameters
+    ----------
+    split : SongSplit
+    probabilities : ndarray, shape (n, m)
+        Of some songs and the tags that compete for them.
+    songs, columns : ndarray of int, shapes (n,) and (m,)
+        Their numbers.
+    scoring : ScoringSettings
+
+    Returns
+    -------
+    tags : ndarray of int
+        Those of the tags that are scored.
+    scores : dict of ndarray
+        For each metric a value a tag, NaN where undefined.
+    """
     truth = split.annotations[np.ix_(songs, columns)]
     annotation = annotation_scores(
-        multinomial,
+        probabilities,
         truth,
         n_annotated=scoring.annotated,
         empty_precision=scoring.empty_precision,
     )
-    retrieval = retrieval_scores(multinomial, truth, k=scoring.retrieved)
+    retrieval = retrieval_scores(probabilities, truth, k=scoring.retrieved)
     counts = split.scored[columns]
     return columns[counts], {
         metric: values[counts] for metric, values in (vars(annotation) | vars(retrieval)).items()
