@@ -211,6 +211,36 @@ def _test_likelihood(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]
     return texts
 
 
+def _tag_scores(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
+    """Change of annotation precision and F of each method against the main settings.
+
+    Means over tags of means over folds, of the tags and folds that each side scores: what a
+    variant leaves out of the average is part of its effect. The main setting itself is skipped.
+    """
+    texts = []
+    for variant in variants:
+        rows = scores[scores["variant"] == variant]
+        parts = []
+        for method in dict.fromkeys(rows["method"]):
+            changes = []
+            for metric, letter in (("precision", "P"), ("f_score", "F")):
+                means = []
+                for name in (variant, ""):
+                    chosen = scores[
+                        (scores["variant"] == name)
+                        & (scores["metric"] == metric)
+                        & (scores["method"] == method)
+                    ]
+                    means.append(chosen.groupby("item")["value"].mean().mean())
+                changes.append(f"{letter} {means[0] - means[1]:+.3f}")
+            parts.append(f"{method} {', '.join(changes)}")
+        if parts:
+            texts.append(f"{variant}: {'; '.join(parts)}")
+    if not texts:
+        raise LookupError(f"variants {list(variants)}")
+    return texts
+
+
 _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
@@ -219,6 +249,7 @@ _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "rand": _rand,
     "schemes": _schemes,
     "sweep": _sweep,
+    "tag_scores": _tag_scores,
     "test_likelihood": _test_likelihood,
     "variants": _variants,
 }

@@ -242,3 +242,33 @@ def test_sweep_of_gamma_is_a_mean_over_starts(tmp_path, scores):
     )
     table = deviations(tmp_path, pd.concat([scores, sweep]), effect={"sweep": ["a"]})
     assert table.loc[0, "effect"] == "V-measure of a: 0.400 at 0.25, 0.600 at 4"
+
+
+def test_effects_on_tags_by_hand(tmp_path):
+    """Of each method the change of means over tags of means over folds."""
+    rows = [
+        {
+            "method": "a",
+            "variant": variant,
+            "item": tag,
+            "fold": fold,
+            "metric": "precision",
+            "value": value,
+        }
+        for variant, values in {
+            "": {"x": [0.5, 0.7], "y": [0.2, 0.2]},
+            "empty_precision_zero": {"x": [0.5, 0.0], "y": [0.2, 0.2]},
+            "empty_precision_skip": {"x": [0.5], "y": [0.2, 0.2]},
+        }.items()
+        for tag, folds in values.items()
+        for fold, value in enumerate(folds)
+    ]
+    rows += [{**row, "metric": "f_score", "value": 0.1} for row in rows]
+    scores = metric_table(rows, experiment="textures", dataset="d", origin="real")
+    variants = ["empty_precision_prior", "empty_precision_zero", "empty_precision_skip"]
+    found = deviations(tmp_path, scores, effect={"tag_scores": variants}).iloc[0]
+    assert found["effect"] == (
+        "empty_precision_zero: a P -0.175, F +0.000; empty_precision_skip: a P -0.050, F +0.000"
+    )
+    with pytest.raises(ValueError, match="variants"):
+        deviations(tmp_path, scores, effect={"tag_scores": ["other"]})

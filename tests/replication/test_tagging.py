@@ -7,9 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from replication.datasets.embedded import cal500 as embedded
-from replication.datasets.song_annotations import read_annotations
+from replication.datasets.song_annotations import (
+    Annotations,
+    read_annotations,
+    write_annotations,
+)
 from replication.features.mfcc import MFCC, write_features
 from replication.protocols.estimation import (
     compare_estimation,
@@ -40,6 +45,7 @@ from replication.protocols.tagging_evaluation import (
     join_folds,
     resample_songs,
     song_stage,
+    tags_given_up,
 )
 from vhem import H3M, HMM
 
@@ -95,6 +101,7 @@ def split():
         tags=np.array(["swinging", "standing", "rare"]),
         annotations=annotations,
         folds=np.repeat([0, 1], 4),
+        scored=np.ones(3, dtype=bool),
     )
 
 
@@ -229,10 +236,26 @@ def test_songs_are_dealt_out_evenly(tmp_path):
     assert np.bincount(split.folds).tolist() == [3, 3, 3]
     assert split.songs.tolist() == songs
     assert split.annotations.shape == (9, 5)
+    assert split.scored.tolist() == split.annotations.any(axis=0).tolist()
     again = SongSplit.from_folder(tmp_path, songs, **options, seed=6, experiment="test")
     assert (again.folds != split.folds).any()
     with pytest.raises(ValueError, match="10 folds of 9 songs"):
         SongSplit.from_folder(tmp_path, songs, **{**options, "n_folds": 10}, **SEED)
+
+
+@pytest.mark.parametrize("vocabulary", ["scored", "modelled"])
+def test_rare_tags_take_part_but_are_not_scored(vocabulary, tmp_path):
+    songs, tags = tuple("abcd"), ("Rare", "Genre-Best-Usual", "Usual", "Frequent")
+    hard = np.array([[1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=bool)
+    write_annotations(tmp_path, Annotations(songs, tags, hard, 1.0 * hard))
+    options = {"vocabulary": vocabulary, "min_songs": 2, "n_folds": 2, **SEED}
+    split = SongSplit.from_folder(tmp_path, songs, **options)
+    expected = {"Usual": True, "Frequent": True}
+    if vocabulary == "modelled":
+        expected = {"Rare": False, **expected}
+    assert dict(zip(split.tags.tolist(), split.scored.tolist(), strict=True)) == expected
+    again = SongSplit.from_arrays(split.to_arrays())
+    np.testing.assert_array_equal(again.scored, split.scored)
 
 
 @pytest.mark.real
@@ -245,6 +268,8 @@ def test_the_published_annotations_give_the_papers_numbers_of_tags(real_archives
         )
         assert split.annotations.shape == (502, n_tags)
         assert np.bincount(split.folds).tolist() == [101, 101, 100, 100, 100]
+        assert split.scored.sum() == 97
+        assert (split.annotations[:, split.scored].sum(axis=0) >= 30).all()
         if vocabulary == "scored":
             # Each scored tag can be learned in each fold.
             assert all(len(split.learnable(fold)) == 97 for fold in range(5))
@@ -308,6 +333,15 @@ def test_the_workflow_knows_every_method(repository):
     assert [kind for kind, name in FEATURES_OF_KIND.items() if name == "mel"] == ["dtm"]
 
 
+def test_the_default_run_tries_every_method(repository):
+    """A claim about a method that is not run has no row, which would go unnoticed."""
+    for path in ("config.yaml", "configs/smoke.yaml", "configs/paper.yaml"):
+        config = yaml.safe_load((repository / "config.yaml").read_text())["experiments"]["music"]
+        changed = yaml.safe_load((repository / path).read_text())["experiments"]["music"]
+        config = {**config, **changed}
+        assert {*config["methods"], *config["once"]} == set(METHODS), path
+
+
 # --- evaluation ---------------------------------------------------------------------------------
 
 
@@ -320,13 +354,62 @@ def test_scores_by_hand(split):
     scores[:4, 2] = np.nan
     scores[5, :2] = [-1.0, 0.0]  # a swinging song that is heard standing
     rows = evaluate_tagging(split, join_folds(split, [found_by(scores)]), SCORING)
-    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows}
+    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows if "variant" not in r}
     assert value["swinging", 0, "f_score"] == 1
     assert value["standing", 1, "precision"] == pytest.approx(2 / 3)
     assert value["swinging", 1, "recall"] == 0.5
     assert value["swinging", 1, "precision_at_k"] == pytest.approx(0.5 + 0.5 / 3)
     assert ("rare", 0, "recall") not in value, "it has no model"
     assert ("rare", 1, "recall") not in value, "it has no song"
+
+
+def test_other_rules_for_tags_that_no_song_got_are_variants(split):
+    scores = np.where(split.annotations, 0.0, -1.0)
+    scores[:4, :2] = [0.0, -1.0]  # all of fold 0 is heard swinging, none standing
+    scores[:4, 2] = np.nan
+    found = join_folds(split, [found_by(scores)])
+    rows = evaluate_tagging(split, found, SCORING)
+    value = {(r.get("variant", ""), r["item"], r["fold"], r["metric"]): r["value"] for r in rows}
+    assert value["", "standing", 0, "precision"] == 0.5
+    assert value["empty_precision_zero", "standing", 0, "precision"] == 0
+    assert ("empty_precision_skip", "standing", 0, "precision") not in value
+    assert ("empty_precision_prior", "standing", 0, "precision") not in value
+    for variant in ("empty_precision_zero", "empty_precision_skip"):
+        # All else is as it was.
+        assert value[variant, "swinging", 0, "precision"] == 0.5
+        assert value[variant, "standing", 1, "precision"] == 1
+        assert value[variant, "standing", 0, "f_score"] == 0
+    varied = {r["metric"] for r in rows if r.get("variant")}
+    assert varied == {"precision", "f_score"}
+    zero = evaluate_tagging(split, found, replace(SCORING, empty_precision="zero"))
+    assert {r.get("variant", "") for r in zero} == {
+        "",
+        "empty_precision_prior",
+        "empty_precision_skip",
+    }
+
+
+def test_tags_that_are_not_scored_compete_by_hand(split):
+    """A tag that no score counts takes songs from the others, and probability."""
+    split = replace(split, scored=np.array([True, True, False]))
+    scores = np.where(split.annotations, 0.0, -1.0)
+    scores[:4, 2] = np.nan  # no model in fold 0
+    scores[5, 2] = 3.0  # the rare tag takes a swinging song,
+    scores[7] = [0.0, -1.0, -0.5]  # but not this one
+    found = join_folds(split, [found_by(scores)])
+    rows = evaluate_tagging(split, found, SCORING)
+    value = {(r["item"], r["fold"], r["metric"]): r["value"] for r in rows if "variant" not in r}
+    assert {item for item, _, _ in value} == {"swinging", "standing"}
+    assert value["swinging", 0, "recall"] == 1
+    assert value["swinging", 1, "recall"] == 0.5
+    assert value["swinging", 1, "precision"] == 1
+    # Probabilities among three tags: song 5 1 / (1 + 1 / e + e ** 3) = .047, song 7 .506, the
+    # standing songs .212. Among two tags both swinging songs would come first.
+    assert value["swinging", 1, "aroc"] == 0.5
+    resampled = resample_songs(split, found, SCORING, draws=2, **SEED)
+    alone = replace(split, scored=np.array([True, False, False]))
+    other = resample_songs(alone, found, SCORING, draws=2, **SEED)
+    assert [r["value"] for r in resampled] != [r["value"] for r in other]
 
 
 def test_resampled_songs_are_the_same_for_all_methods(split):
@@ -336,11 +419,49 @@ def test_resampled_songs_are_the_same_for_all_methods(split):
         split, [found_by(scores), found_by(scores, method="same"), found_by(scores, (0,), "once")]
     )
     rows = resample_songs(split, found, SCORING, draws=4, **SEED)
-    assert {row["method"] for row in rows} == {"m", "same"}
-    value = {(r["method"], r["repeat"], r["metric"]): r["value"] for r in rows}
+    assert {row["method"] for row in rows if row["item"] == ""} == {"m", "same"}
+    value = {(r["method"], r["repeat"], r["metric"]): r["value"] for r in rows if not r["item"]}
     aroc = [value["m", draw, "resampled_aroc"] for draw in range(4)]
     assert aroc == [value["same", draw, "resampled_aroc"] for draw in range(4)]
     assert len(set(aroc)) > 1
+
+
+def test_songs_are_resampled_on_each_set_of_folds_that_methods_share():
+    split = SongSplit(
+        songs=np.array([f"s{i}" for i in range(12)]),
+        tags=np.array(["x", "y"]),
+        annotations=np.stack([np.arange(12) % 2 == 0, np.arange(12) % 2 == 1], axis=1),
+        folds=np.arange(12) // 4,
+        scored=np.ones(2, dtype=bool),
+    )
+    scores = np.random.default_rng(0).normal(size=(12, 2))
+    lacking = {"all": (0, 1, 2), "early": (0, 1), "late": (1, 2), "first": (0,)}
+    blocks = [found_by(scores, folds, method) for method, folds in lacking.items()]
+    rows = resample_songs(split, join_folds(split, blocks), SCORING, draws=3, **SEED)
+    sets = {method: {r["item"] for r in rows if r["method"] == method} for method in lacking}
+    assert sets == {
+        "all": {"", "0,1", "1,2", "0", "1"},
+        "early": {"0,1", "0", "1"},
+        "late": {"1,2", "1"},
+        "first": {"0"},
+    }
+    # The same models and songs in the same folds: the same score, whatever else a method ran.
+    table = pd.DataFrame(rows).groupby(["item", "repeat", "metric"])["value"]
+    assert (table.nunique() == 1).all()
+    mean = pd.DataFrame(rows).set_index(["method", "item", "repeat", "metric"])["value"]
+    # No tag lacks songs, so that the mean over folds is that of the folds.
+    np.testing.assert_allclose(
+        mean["all", "0,1", 0, "resampled_recall"],
+        (mean["all", "0", 0, "resampled_recall"] + mean["all", "1", 0, "resampled_recall"]) / 2,
+    )
+
+
+def test_tags_that_a_method_gave_up_on_are_counted_with_its_scores(split):
+    scores = np.zeros((8, 3))
+    scores[:4, 1:] = np.nan
+    rows = tags_given_up(split, [found_by(scores), found_by(np.zeros((8, 3)), method="other")])
+    # The rare tag has no training songs in fold 0.
+    assert rows == [{"method": "m", "fold": 0, "metric": "tags_given_up", "value": 1}]
 
 
 def test_resampling_draws_songs_within_their_fold(split, monkeypatch):
@@ -348,6 +469,7 @@ def test_resampling_draws_songs_within_their_fold(split, monkeypatch):
     rng = np.random.default_rng(3)
     found = join_folds(split, [found_by(rng.normal(size=split.annotations.shape))])
     plain = pd.DataFrame(evaluate_tagging(split, found, SCORING))
+    plain = plain[plain["variant"].isna()]
 
     class Same:
         def choice(self, songs, size):
@@ -404,7 +526,9 @@ def test_tags_are_spread_from_rare_to_frequent():
     rng = np.random.default_rng(0)
     annotations = rng.random((40, 9)) < np.linspace(0.2, 0.9, 9)
     tags = np.array([f"tag_{i}" for i in range(9)])
-    split = SongSplit(np.arange(40).astype(str), tags, annotations, np.arange(40) % 4)
+    split = SongSplit(
+        np.arange(40).astype(str), tags, annotations, np.arange(40) % 4, np.ones(9, dtype=bool)
+    )
     counts = annotations.sum(axis=0)
     chosen = spread_tags(split, 3)
     assert counts[chosen[0]] == counts.min()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from scipy import stats
 
-from replication.claims import Claim, evaluate_claims
+from replication.claims import Claim, ClaimError, evaluate_claims
 from replication.datasets.embedded.cal500 import ORDER_MARGIN
 from replication.protocols.metrics import metric_table
 from replication.statistics import holm, paired_t
@@ -87,10 +87,110 @@ def test_tags_and_songs_must_agree(means, songs, verdict):
     assert row["reason"].startswith("f a - b (p ")
 
 
+@pytest.mark.parametrize("name", ["tag_difference", "no_tag_difference"])
+def test_variants_do_not_enter_claims(name):
+    rows = by_tag("f", 0.01, a=(0.5, 0.01), b=(0.4, 0.01))
+    varied = [{**r, "variant": "empty_precision_zero", "value": 9.0} for r in rows[::2]]
+    before, after = (decide({**TAGS, "name": name}, each) for each in (rows, rows + varied))
+    pd.testing.assert_frame_equal(before, after)
+
+
 def test_folds_that_only_one_method_has_are_left_out():
     rows = by_tag("f", a=(0.5, 0.0), b=(0.4, 0.0))
     rows = [r for r in rows if not (r["method"] == "b" and r.get("fold") == 1)]
     assert decide({**TAGS, "resampled": False}, rows).iloc[0]["value"] == pytest.approx(0.1)
+
+
+def test_songs_are_resampled_on_the_largest_set_of_folds_that_both_have():
+    rows = by_tag("f", a=(0.5, 0.01), b=(0.4, 0.01))
+    rows = [r for r in rows if r["metric"] == "f"]
+    sets = {"a": {"": 0.9, "0,2": 0.2, "2": 0.9}, "b": {"0,2": 0.1, "2": 0.1}}
+    for method, values in sets.items():
+        for item, mean in values.items():
+            rows += [
+                {
+                    "method": method,
+                    "metric": "resampled_f",
+                    "item": item,
+                    "repeat": draw,
+                    "value": mean + 0.001 * draw * (method == "a"),
+                }
+                for draw in range(11)
+            ]
+    row = decide(TAGS, rows).iloc[0]
+    assert row["verdict"] == "reproduced"
+    # Differences of .1 to .11 on folds 0 and 2, not of .5 on all, nor of .8 on one.
+    assert "over songs [0.1, 0.11]" in row["reason"]
+    row = decide({**TAGS, "pairs": [["a", "a"]]}, rows).iloc[0]
+    assert "over songs [0, 0]" in row["reason"]
+
+
+def gave_up(**tags):
+    return [
+        {
+            "method": method,
+            "metric": "tags_given_up",
+            "item": "tags",
+            "fold": fold,
+            "value": float(count),
+        }
+        for method, counts in tags.items()
+        for fold, count in enumerate(counts)
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        TAGS,
+        {"name": "no_tag_difference", "metrics": ["f"], "pairs": [["a", "b"]]},
+        {"name": "margin", "metric": "f", "pairs": [["a", "b"]], "at_least": 0.1},
+        {"name": "attempt", "method": "a", "metrics": ["f"], "pairs": [["a", "b"]]},
+        {"name": "learning_time_ratio", "pairs": [["b", "a"]]},
+        {"name": "stage_share", "method": "b", "item": "tags", "at_least": 0, "at_most": 1},
+    ],
+)
+def test_a_method_that_gave_up_in_every_fold_decides_nothing(rule):
+    """And does not stop the claims about others."""
+    rows = by_tag("f", a=(0.5, 0.01)) + gave_up(a=(0, 0), b=(3, 4))
+    rows += seconds(a=[("tags", 0, 1.0), ("tags", 1, 1.0)], b=[("tags", 0, 9.0), ("tags", 1, 9.0)])
+    # What is counted again with the scores is not counted twice.
+    rows += [{**row, "item": ""} for row in gave_up(b=(3, 4))]
+    row = decide(rule, rows).iloc[0]
+    assert row["verdict"] == "not decided"
+    assert row["reason"] == "b gave up on 7 tags"
+    assert np.isnan(row["value"])
+
+
+def test_pairs_without_the_method_that_gave_up_are_decided():
+    rows = by_tag("f", 0.01, a=(0.5, 0.01), c=(0.4, 0.01)) + gave_up(a=(0, 0), b=(1, 1), c=(0, 0))
+    row = decide({**TAGS, "pairs": [["a", "b"], ["a", "c"]]}, rows).iloc[0]
+    assert row["verdict"] == "reproduced"
+    assert row["reason"].startswith("f a - c (p ")
+    assert row["reason"].endswith("; b gave up on 2 tags")
+
+
+def test_a_method_that_gave_up_in_one_fold_is_compared_in_the_others():
+    rows = by_tag("f", 0.01, a=(0.5, 0.01), b=(0.4, 0.01)) + gave_up(a=(0, 0), b=(0, 5))
+    rows = [r for r in rows if not (r["method"] == "b" and r["metric"] == "f" and r["fold"] == 1)]
+    row = decide(TAGS, rows).iloc[0]
+    assert row["verdict"] == "reproduced"
+    assert "gave up" not in row["reason"]
+
+
+def test_two_methods_that_share_no_fold_decide_nothing():
+    rows = by_tag("f", a=(0.5, 0.01), b=(0.4, 0.01)) + gave_up(a=(0, 2), b=(5, 0))
+    own = {"a": 0, "b": 1}
+    rows = [r for r in rows if r["metric"] != "f" or r["fold"] == own[r["method"]]]
+    row = decide(TAGS, rows).iloc[0]
+    assert row["verdict"] == "not decided"
+    assert row["reason"] == "a gave up on 2 tags; b gave up on 5 tags"
+
+
+def test_scores_that_lack_for_no_reason_are_an_error():
+    rows = by_tag("f", a=(0.5, 0.01)) + gave_up(a=(1, 0), b=(0, 0))
+    with pytest.raises(ClaimError, match="no scores 'f' of 'b'"):
+        decide({**TAGS, "pairs": [["b", "c"]]}, rows)
 
 
 def test_many_comparisons_ask_for_more():
@@ -109,9 +209,32 @@ def test_many_comparisons_ask_for_more():
     rule = {"name": "tag_difference", "pairs": [["a", "b"]], "resampled": False}
     assert decide({**rule, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "reproduced"
     assert decide({**rule, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "not reproduced"
+    # No difference is not easier to claim among many: the one that is there is found.
     same = {"name": "no_tag_difference", "pairs": [["a", "b"]]}
     assert decide({**same, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "not reproduced"
-    assert decide({**same, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "reproduced"
+    assert decide({**same, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "mixed"
+    assert decide({**same, "metrics": list(shifts)[1:]}, rows).iloc[0]["verdict"] == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("means", "songs", "verdict"),
+    [
+        # Neither tags nor songs tell them apart,
+        ({"a": (0.45, 0.3), "b": (0.45, 0.3)}, 0.01, "reproduced"),
+        # tags do,
+        ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.2, "not reproduced"),
+        # songs do, in either direction.
+        ({"a": (0.55, 0.6), "b": (0.45, 0.6)}, 0.01, "not reproduced"),
+        ({"a": (0.45, 0.6), "b": (0.55, 0.6)}, 0.01, "not reproduced"),
+    ],
+)
+def test_no_difference_is_one_that_neither_tags_nor_songs_find(means, songs, verdict):
+    rule = {"name": "no_tag_difference", "metrics": ["f"], "pairs": [["a", "b"]]}
+    rows = by_tag("f", songs, **means)
+    row = decide(rule, rows).iloc[0]
+    assert row["verdict"] == verdict, row["reason"]
+    only_tags = decide(rule, [r for r in rows if r["metric"] == "f"]).iloc[0]
+    assert (only_tags["verdict"] == "reproduced") == (max(s for _, s in means.values()) > 0.1)
 
 
 @pytest.mark.parametrize(("margin", "verdict"), [(0.05, "reproduced"), (0.15, "not reproduced")])
@@ -134,7 +257,7 @@ def seconds(**stages):
 TIMES = seconds(
     vhem=[("songs", "", 4.0), ("tags", 0, 3.0), ("tags", 1, 5.0), ("scores", 0, 99.0)],
     em=[("tags", 0, 20.0), ("tags", 1, 10.0)],
-    once=[("songs", "", 4.0), ("tags", 0, 6.0)],
+    once=[("songs", "", 4.0), ("tags", 0, 3.0)],
 )
 
 
@@ -154,6 +277,26 @@ def test_learning_times_count_songs_once_and_no_scoring():
     assert (row["value"], row["verdict"]) == (pytest.approx(1 / 3), "reproduced")
 
 
+def test_a_method_that_is_tried_once_bears_one_folds_part_of_the_songs():
+    """Identical costs of songs and of the fold are a ratio of one, not of all songs to a part."""
+    rule = {"name": "learning_time_ratio", "pairs": [["once", "vhem"]]}
+    row = decide(rule, TIMES, "cost").iloc[0]
+    assert (row["value"], row["low"], row["high"]) == (1, 1, 1)
+    assert row["verdict"] == "not reproduced"
+
+
+def test_folds_in_which_a_method_gave_up_are_left_out_of_its_times():
+    """Fewer tags take less time; the part of the songs that such a fold bears goes with it."""
+    rows = TIMES + gave_up(em=(0, 7), vhem=(0, 0))
+    row = decide({"name": "learning_time_ratio", "pairs": [["em", "vhem"]]}, rows, "cost").iloc[0]
+    assert (row["value"], row["low"], row["high"]) == (4, 4, 4)
+    rows = TIMES + gave_up(vhem=(0, 7))
+    row = decide({"name": "learning_time_ratio", "pairs": [["em", "vhem"]]}, rows, "cost").iloc[0]
+    assert row["value"] == 4
+    share = {"name": "stage_share", "method": "vhem", "item": "songs", "at_least": 0, "at_most": 1}
+    assert decide(share, rows, "cost").iloc[0]["value"] == pytest.approx(2 / 5)
+
+
 def test_memory_is_that_of_the_largest_stage():
     rows = [
         {"method": method, "metric": "peak_bytes", "item": item, "value": value}
@@ -171,6 +314,9 @@ def test_an_attempt_fails_by_giving_up_or_by_its_scores():
     rows = ended + by_tag("f", a=(0.5, 0.01), b=(0.4, 0.01))
     assert decide(rule, rows).iloc[0]["verdict"] == "reproduced"
     rows = ended + by_tag("f", a=(0.4, 0.01), b=(0.4, 0.01))
+    assert decide(rule, rows).iloc[0]["verdict"] == "not reproduced"
+    # Tags agree with each other, songs do not.
+    rows = ended + by_tag("f", 0.2, a=(0.5, 0.01), b=(0.4, 0.01))
     assert decide(rule, rows).iloc[0]["verdict"] == "not reproduced"
 
 
@@ -239,20 +385,67 @@ def test_ratios_are_of_learning_on_the_same_folds(repository):
     shared = {"experiment": "music", "dataset": "cal500", "origin": "synthetic"}
     rows = [
         {"method": method, "metric": "precision", "item": "a", "fold": fold, "value": 0.5}
-        for method, folds in (("vhem", 2), ("em_h3m", 2), ("ppk_sc", 1))
+        for method, folds in (("vhem", 2), ("em_h3m", 2), ("ppk_sc", 2), ("ppk_sc_pair", 1))
         for fold in range(folds)
     ]
     costs = seconds(
         vhem=[("songs", "", 1.0), ("tags", 0, 2.0), ("tags", 1, 3.0)],
         em_h3m=[("tags", 0, 10.0), ("tags", 1, 2.0)],
-        ppk_sc=[("songs", "", 1.0), ("tags", 0, 2.0)],
+        ppk_sc=[("songs", "", 2.0), ("tags", 0, 2.0), ("tags", 1, 9.0)],
+        ppk_sc_pair=[("songs", "", 4.0), ("tags", 0, 7.0)],
     )
     found = tabulate_tagging(
         metric_table(rows, **shared), metric_table(costs, **shared), paper, 10
     ).set_index(["method", "quantity"])
     row = found.loc["vhem", "hours / em_h3m"]
-    assert (row["ours"], row["paper"]) == (pytest.approx(0.5), 0.36)
-    assert ("vhem", "hours / ppk_sc") not in found.index
+    assert (row["ours"], row["paper"], row["folds"]) == (pytest.approx(0.5), 0.36, 2)
+    row = found.loc["vhem", "hours / ppk_sc"]
+    assert (row["ours"], row["paper"], row["folds"]) == (pytest.approx(6 / 13), 0.65, 2)
+    # Fold 0 only, with half of the seconds of all songs.
+    row = found.loc["ppk_sc_pair", "hours / ppk_sc"]
+    assert (row["ours"], row["paper"], row["folds"]) == (pytest.approx((2 + 7) / (1 + 2)), 4, 1)
+    assert np.isnan(row["difference"])
+    assert found.loc["ppk_sc_pair", "hours: songs"]["ours"] == pytest.approx(4 / 3600)
+
+
+def test_ceilings_stand_last_and_are_no_methods(repository):
+    paper = pd.read_csv(repository / "resources/paper/nips2012_table3.csv")
+    shared = {"experiment": "music", "dataset": "cal500", "origin": "synthetic"}
+    row = {"metric": "precision", "item": "a", "fold": 0, "value": 0.5}
+    rows = [{**row, "method": method} for method in ("vhem", "mine")]
+    rows[1:1] = [{**row, "method": "oracle", "variant": "ceiling", "value": 0.9}]
+    costs = seconds(vhem=[("songs", "", 1.0), ("tags", 0, 2.0)], mine=[("tags", 0, 1.0)])
+    found = tabulate_tagging(metric_table(rows, **shared), metric_table(costs, **shared), paper, 10)
+    assert found["kind"].tolist().count("ceiling") == 1
+    ceiling = found[found["kind"] == "ceiling"].iloc[0]
+    assert ceiling[["method", "quantity", "ours", "folds"]].tolist() == ["oracle", "P", 0.9, 1]
+    assert ceiling[["paper", "difference"]].isna().all()
+    assert found.iloc[-1]["kind"] == "ceiling"
+
+
+def test_a_method_that_gave_up_has_a_row_and_no_ratio(repository):
+    paper = pd.read_csv(repository / "resources/paper/nips2012_table3.csv")
+    shared = {"experiment": "music", "dataset": "cal500", "origin": "synthetic"}
+    rows = [
+        {"method": method, "metric": "precision", "item": "a", "fold": fold, "value": 0.5}
+        for method, folds in (("vhem", 2), ("ppk_sc", 1))
+        for fold in range(folds)
+    ]
+    costs = seconds(
+        vhem=[("songs", "", 1.0), ("tags", 0, 2.0), ("tags", 1, 3.0)],
+        em_h3m=[("tags", 0, 10.0), ("tags", 1, 2.0)],
+        ppk_sc=[("songs", "", 2.0), ("tags", 0, 4.0), ("tags", 1, 9.0)],
+    )
+    costs += gave_up(vhem=(0, 0), em_h3m=(3, 4), ppk_sc=(0, 1))
+    found = tabulate_tagging(
+        metric_table(rows, **shared), metric_table(costs, **shared), paper, 10
+    ).set_index(["method", "quantity"])
+    assert found.loc["em_h3m", "tags given up"][["ours", "folds"]].tolist() == [7, 0]
+    assert found.loc["ppk_sc", "tags given up"][["ours", "folds"]].tolist() == [1, 1]
+    assert ("vhem", "tags given up") not in found.index
+    assert ("vhem", "hours / em_h3m") not in found.index
+    row = found.loc["vhem", "hours / ppk_sc"]
+    assert (row["ours"], row["folds"]) == (pytest.approx((0.5 + 2) / (1 + 4)), 1)
 
 
 # --- start-up -----------------------------------------------------------------------------------

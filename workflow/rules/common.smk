@@ -356,8 +356,9 @@ def music_sequences():
 
 
 def music_split(wildcards):
-    """How songs are dealt out; all tags of the order collection take part."""
-    changes = {"vocabulary": "modelled"} if wildcards.collection == "order" else {}
+    """How songs are dealt out; all tags of the order collection take part and are scored."""
+    order = {"vocabulary": "modelled", "min_songs": 1}
+    changes = order if wildcards.collection == "order" else {}
     return {**settings("music", "split"), **changes}
 
 
@@ -365,6 +366,15 @@ def music_scoring(wildcards):
     """How songs are scored; those of the order collection have one tag each."""
     changes = {"annotated": 1} if wildcards.collection == "order" else {}
     return {**settings("music", "scoring"), **changes}
+
+
+def music_made_with(wildcards):
+    """What decides the tags that synthetic songs are made from: a ceiling for every method."""
+    data = config["datasets"]["cal500"]
+    if wildcards.collection != "cal500" or data["source"] != "embedded":
+        return {}
+    sizes = {key: data["embedded"][key] for key in ("songs", "tags")}
+    return {**sizes, "seed": config["seed"]}
 
 
 def music_features(collection, features):

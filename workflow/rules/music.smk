@@ -124,8 +124,10 @@ rule evaluate_tagging:
         split=results("features/music/{collection}/split.npz"),
         scores=lambda wildcards: music_runs(wildcards.collection),
         code=package_sources(
+            "replication.protocols.tagging_ceiling",
             "replication.protocols.tagging_evaluation",
             "replication.protocols.tagging_scores",
+            "replication.datasets.embedded.song_tags",
         ),
     output:
         metrics=results("metrics/music_{collection}.csv"),
@@ -137,6 +139,7 @@ rule evaluate_tagging:
         seed=config["seed"],
         experiment=music_experiment,
         scoring=music_scoring,
+        made_with=music_made_with,
         draws=settings("music", "bootstrap")["draws"],
     script:
         "../scripts/evaluate_tagging.py"

@@ -5,11 +5,13 @@ import numpy as np
 from replication.io import log_to
 from replication.protocols.metrics import write_scores
 from replication.protocols.tagging import SongSplit
+from replication.protocols.tagging_ceiling import ceilings, evaluate_ceilings
 from replication.protocols.tagging_evaluation import (
     ScoringSettings,
     evaluate_tagging,
     join_folds,
     resample_songs,
+    tags_given_up,
 )
 
 if TYPE_CHECKING:
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
 
 log_to(snakemake.log[0])
 split = SongSplit.from_arrays(np.load(snakemake.input.split))
-found = join_folds(split, map(np.load, snakemake.input.scores))
+blocks = [dict(np.load(path)) for path in snakemake.input.scores]
+found = join_folds(split, blocks)
 scoring = ScoringSettings(**snakemake.params.scoring)
 experiment = snakemake.params.experiment
 rows = evaluate_tagging(split, found, scoring)
+rows += tags_given_up(split, blocks)
 rows += resample_songs(
     split,
     found,
@@ -29,4 +33,7 @@ rows += resample_songs(
     seed=snakemake.params.seed,
     experiment=experiment,
 )
+if snakemake.params.made_with:
+    known = ceilings(split, **snakemake.params.made_with)
+    rows += evaluate_ceilings(split, known, scoring)
 write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

@@ -172,12 +172,15 @@ class SongSplit:
     songs, tags : ndarray of str
     annotations : ndarray of bool, shape (n_songs, n_tags)
     folds : ndarray of int, shape (n_songs,)
+    scored : ndarray of bool, shape (n_tags,)
+        Tags whose scores count. The others have a model and compete for a song with all.
     """
 
     songs: npt.NDArray[np.str_]
     tags: npt.NDArray[np.str_]
     annotations: npt.NDArray[np.bool_]
     folds: npt.NDArray[np.int64]
+    scored: npt.NDArray[np.bool_]
 
     @classmethod
     def from_folder(
@@ -201,7 +204,7 @@ class SongSplit:
             Songs with a recording.
         vocabulary : {"scored", "modelled"}
             Tags among which the semantic multinomials of songs are distributed: those with enough
-            songs, or all but the repeating ones.
+            songs, or all but the repeating ones. Scores are of those with enough songs either way.
         min_songs : int
             Songs at hand that a scored tag must have.
         n_folds, seed, experiment
@@ -215,13 +218,15 @@ class SongSplit:
         if not 2 <= n_folds <= len(songs):
             raise ValueError(f"n_folds: {n_folds} folds of {len(songs)} songs cannot be made")
         at_hand = read_annotations(folder).select(songs=songs)
-        tags = scored_tags(at_hand, min_songs) if vocabulary == "scored" else modelled_tags(at_hand)
+        scored = scored_tags(at_hand, min_songs)
+        tags = scored if vocabulary == "scored" else modelled_tags(at_hand)
         rng = np.random.default_rng(repetition_seed(seed, f"{experiment}/folds", 0))
         return cls(
             songs=np.array(songs),
             tags=np.array(tags),
             annotations=at_hand.select(tags=tags).hard,
             folds=rng.permutation(len(songs)) % n_folds,
+            scored=np.isin(tags, scored),
         )
 
     def training_songs(self, tag: int, fold: int) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,16 @@ from replication.protocols.tagging_scores import (
     semantic_multinomial,
 )
 
-__all__ = ["ScoringSettings", "evaluate_tagging", "join_folds", "resample_songs", "song_stage"]
+__all__ = [
+    "ScoringSettings",
+    "evaluate_tagging",
+    "join_folds",
+    "resample_songs",
+    "score_tags",
+    "song_stage",
+    "tag_rows",
+    "tags_given_up",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -72,6 +81,34 @@ def join_folds(
     return joined
 
 
+def tags_given_up(
+    split: SongSplit, blocks: Iterable[Mapping[str, npt.NDArray[Any]]]
+) -> list[dict[str, Any]]:
+    """Count the tags that methods gave up on, the folds of which :func:`join_folds` leaves out.
+
+    Parameters
+    ----------
+    split, blocks
+        As for :func:`join_folds`.
+
+    Returns
+    -------
+    list of dict
+        A row with the metric ``tags_given_up`` for each such method and fold.
+    """
+    rows = []
+    for block in blocks:
+        for fold in block["folds"].tolist():
+            scores = block["scores"][split.folds == fold][:, split.learnable(fold)]
+            count = int(np.isnan(scores).any(axis=0).sum())
+            if count:
+                method = str(block["method"])
+                rows.append(
+                    {"method": method, "fold": fold, "metric": "tags_given_up", "value": count}
+                )
+    return rows
+
+
 def evaluate_tagging(
     split: SongSplit, found: Mapping[str, Mapping[int, Array]], scoring: ScoringSettings
 ) -> list[dict[str, Any]]:
@@ -89,22 +126,42 @@ def evaluate_tagging(
     list of dict
         Rows for :func:`replication.protocols.metrics.metric_table` with the tag as ``item`` and
         the metrics ``precision``, ``recall``, ``f_score``, ``average_precision``,
-        ``precision_at_k`` and ``aroc``; undefined scores have no row.
+        ``precision_at_k`` and ``aroc``; undefined scores, and those of tags that are modelled only,
+        have no row. ``precision`` and ``f_score`` come under the other rules for
+        ``empty_precision`` too, as the variants ``empty_precision_zero`` and so on.
     """
     rows = []
     for method, folds in found.items():
         for fold, scores in folds.items():
             songs = np.flatnonzero(split.folds == fold)
             columns, by_metric = _score(split, scores, songs, scoring)
+            shared = {"method": method, "fold": fold}
+            tags = split.tags[columns].tolist()
             for metric, values in by_metric.items():
-                rows += [
-                    {"method": method, "item": tag, "fold": fold, "metric": metric, "value": value}
-                    for tag, value in zip(
-                        split.tags[columns].tolist(), values.tolist(), strict=True
-                    )
-                    if not np.isnan(value)
-                ]
+                rows += tag_rows(tags, values, {**shared, "metric": metric})
+    # Last, so that what a run without variants has stands as it stood.
+    for rule in get_args(EmptyPrecision):
+        if rule == scoring.empty_precision:
+            continue
+        other = replace(scoring, empty_precision=rule)
+        for method, folds in found.items():
+            for fold, scores in folds.items():
+                songs = np.flatnonzero(split.folds == fold)
+                columns, by_metric = _score(split, scores, songs, other)
+                shared = {"method": method, "fold": fold, "variant": f"empty_precision_{rule}"}
+                tags = split.tags[columns].tolist()
+                for metric in ("precision", "f_score"):
+                    rows += tag_rows(tags, by_metric[metric], {**shared, "metric": metric})
     return rows
+
+
+def tag_rows(tags: Sequence[str], values: Array, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of one metric: what they share, and a tag's value; undefined ones are left out."""
+    return [
+        {**shared, "item": tag, "value": value}
+        for tag, value in zip(tags, values.tolist(), strict=True)
+        if not np.isnan(value)
+    ]
 
 
 def _score(
@@ -113,18 +170,52 @@ def _score(
     songs: npt.NDArray[np.int64],
     scoring: ScoringSettings,
 ) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
-    """Scores of the tags that have a model, on some songs of one fold (with repetitions)."""
+    """Scores of scored tags that have a model, on some songs of one fold (with repetitions).
+
+    All tags that have a model compete for the songs.
+    """
     columns = np.flatnonzero(~np.isnan(scores[songs[0]]))
     multinomial = semantic_multinomial(scores[np.ix_(songs, columns)])
+    return score_tags(split, multinomial, songs, columns, scoring)
+
+
+def score_tags(
+    split: SongSplit,
+    probabilities: Array,
+    songs: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int64],
+    scoring: ScoringSettings,
+) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
+    """Score probabilities of tags.
+
+    Parameters
+    ----------
+    split : SongSplit
+    probabilities : ndarray, shape (n, m)
+        Of some songs and the tags that compete for them.
+    songs, columns : ndarray of int, shapes (n,) and (m,)
+        Their numbers.
+    scoring : ScoringSettings
+
+    Returns
+    -------
+    tags : ndarray of int
+        Those of the tags that are scored.
+    scores : dict of ndarray
+        For each metric a value a tag, NaN where undefined.
+    """
     truth = split.annotations[np.ix_(songs, columns)]
     annotation = annotation_scores(
-        multinomial,
+        probabilities,
         truth,
         n_annotated=scoring.annotated,
         empty_precision=scoring.empty_precision,
     )
-    retrieval = retrieval_scores(multinomial, truth, k=scoring.retrieved)
-    return columns, {**vars(annotation), **vars(retrieval)}
+    retrieval = retrieval_scores(probabilities, truth, k=scoring.retrieved)
+    counts = split.scored[columns]
+    return columns[counts], {
+        metric: values[counts] for metric, values in (vars(annotation) | vars(retrieval)).items()
+    }
 
 
 def resample_songs(
@@ -153,23 +244,42 @@ def resample_songs(
     list of dict
         Rows with the metrics ``resampled_precision`` and so on, each the mean over folds and then
         tags, with the draw as ``repeat``. A draw takes the same songs for all methods, so that
-        differences are paired. Methods that were not run on all folds are left out.
+        differences are paired. Methods may lack folds, see :func:`join_folds`. So that any two can
+        be compared, each is scored on all its folds and on those that it shares with others: the
+        ``item`` names the folds, as in ``0,2``, and stays empty for all of them.
     """
     folds = np.unique(split.folds).tolist()
-    complete = {method: by_fold for method, by_fold in found.items() if sorted(by_fold) == folds}
+    # All folds come first.
+    sets = sorted(_sets_of_folds(found.values()), key=lambda chosen: (-len(chosen), chosen))
     rows: list[dict[str, Any]] = []
+    partial: list[dict[str, Any]] = []
     for draw in range(draws):
         state = repetition_seed(seed, f"{experiment}/resampling", draw)
         rng = np.random.default_rng(state)
         songs = {
             f: rng.choice(np.flatnonzero(split.folds == f), (split.folds == f).sum()) for f in folds
         }
-        for method, by_fold in complete.items():
-            shared = {"method": method, "repeat": draw, "seed": state}
-            for metric, values in _over_folds(split, by_fold, songs, scoring):
-                value = mean_over_tags(values)[0]
-                rows.append({**shared, "metric": f"resampled_{metric}", "value": value})
-    return rows
+        for method, by_fold in found.items():
+            collected = _over_folds(split, by_fold, songs, scoring)
+            for chosen in sets:
+                if not by_fold.keys() >= set(chosen):
+                    continue
+                every = list(chosen) == folds
+                item = "" if every else ",".join(map(str, chosen))
+                shared = {"method": method, "item": item, "repeat": draw, "seed": state}
+                for metric, values in collected.items():
+                    value = mean_over_tags([values[fold] for fold in chosen])[0]
+                    row = {**shared, "metric": f"resampled_{metric}", "value": value}
+                    (rows if every else partial).append(row)
+    return rows + partial
+
+
+def _sets_of_folds(found: Iterable[Mapping[int, Array]]) -> set[tuple[int, ...]]:
+    """List the sets of folds that methods have, and all that some of them share."""
+    sets = {frozenset(by_fold) for by_fold in found}
+    while more := {a & b for a in sets for b in sets} - sets:
+        sets |= more
+    return {tuple(sorted(chosen)) for chosen in sets if chosen}
 
 
 def _over_folds(
@@ -177,16 +287,16 @@ def _over_folds(
     by_fold: Mapping[int, Array],
     songs: Mapping[int, npt.NDArray[np.int64]],
     scoring: ScoringSettings,
-) -> Iterator[tuple[str, list[Array]]]:
-    """Each metric with its values of all tags, fold by fold."""
-    collected: dict[str, list[Array]] = {}
+) -> dict[str, dict[int, Array]]:
+    """Each metric with its values of all tags, by fold."""
+    collected: dict[str, dict[int, Array]] = {}
     for fold, scores in by_fold.items():
         columns, by_metric = _score(split, scores, songs[fold], scoring)
         for metric, values in by_metric.items():
             every = np.full(len(split.tags), np.nan)
             every[columns] = values
-            collected.setdefault(metric, []).append(every)
-    yield from collected.items()
+            collected.setdefault(metric, {})[fold] = every
+    return collected
 
 
 def song_stage(
