@@ -153,8 +153,8 @@ def test_variants_that_only_some_runs_have_are_skipped_where_they_are_not(tmp_pa
 
 def test_shipped_deviations_name_variants_that_some_configuration_has(repository):
     known = {}
-    for file in ("config.yaml", "configs/paper.yaml"):
-        experiments = yaml.safe_load((repository / file).read_text())["experiments"]
+    for file in (repository / "config.yaml", *(repository / "configs").glob("*.yaml")):
+        experiments = yaml.safe_load(file.read_text())["experiments"]
         for name, settings in experiments.items():
             variants = settings.get("sensitivity", {}).get("variants", {})
             known.setdefault(name, set()).update(variants)
