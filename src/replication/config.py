@@ -39,7 +39,8 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
     ------
     ConfigError
         One line a fault: the key with its full path, what is allowed there, and for an unknown
-        key the nearest known one.
+        key the nearest known one; a kernel that stands in two of an experiment's lists of
+        kernels, with the lists.
     """
     _leave_out_variants(config)
     rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
@@ -49,6 +50,7 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
             _replace(config, list(error.absolute_path), yaml.safe_load(error.instance))
     errors = sorted(validator.iter_errors(config), key=lambda error: error.json_path)
     faults = [line for error in errors for line in _describe(error)]
+    faults += _kernels_in_two_lists(config)
     if faults:
         raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
 
@@ -60,6 +62,27 @@ def _leave_out_variants(config: Any) -> None:
             variants = experiment.get("sensitivity", {}).get("variants", {})
             for name in [name for name, changes in variants.items() if changes is None]:
                 del variants[name]
+
+
+def _kernels_in_two_lists(config: Any) -> list[str]:
+    """Name the kernels that would be scored twice, each time with a row of its own."""
+    faults = []
+    # Whatever is not as the schema wants it is for the schema to say.
+    with suppress(AttributeError, KeyError, TypeError):
+        for experiment, parts in config["experiments"].items():
+            if "svm" not in parts:
+                continue
+            lists_of: dict[str, list[str]] = {}
+            for name in ("paper_methods", "extra_methods", "slow_methods"):
+                for kernel in dict.fromkeys(parts["svm"][name]):
+                    lists_of.setdefault(kernel, []).append(name)
+            faults += [
+                f"'experiments.{experiment}.svm': kernel {kernel!r} is in "
+                f"{' and in '.join(names)}; it belongs in one of them"
+                for kernel, names in lists_of.items()
+                if len(names) > 1
+            ]
+    return faults
 
 
 def _replace(config: Any, path: Sequence[str | int], value: Any) -> None:

@@ -4,9 +4,10 @@ A killed Snakemake leaves a lock behind and refuses to start again until somebod
 else is at work. This launcher can say it, because it holds a lock of the operating system for as
 long as it or its Snakemake lives:
 
-- the lock is taken: another run is active, and the message names its process;
-- the lock is free, and the last run through the launcher never said that it ended: its Snakemake
-  lock is stale and is removed;
+- the lock is taken: another run is active, and the message names the process that lives, be it
+  the launcher or a Snakemake whose launcher was killed;
+- the lock is free, and the last run through the launcher is not on record as ended, because the
+  launcher was killed or saw its Snakemake killed: its Snakemake lock is stale and is removed;
 - otherwise a Snakemake lock belongs to a run that was started by hand, and stays.
 """
 
@@ -17,6 +18,7 @@ import csv
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -31,6 +33,13 @@ import yaml
 __all__ = ["main", "merged_configuration"]
 
 
+#: Where Snakemake keeps the locks of its runs, which it removes however it ends but by a kill.
+_SNAKEMAKE_LOCKS = Path(".snakemake/locks")
+#: Named targets that need the claims, see the Snakefile; so does a run without targets.
+_TARGETS_WITH_CLAIMS = {"all", "claims", "shareable"}
+#: Characters of the launcher's record. A constant number is overwritten at one go, so that a kill
+#: at no moment leaves an empty record, which would look like that of a folder never run in.
+_RECORD_LENGTH = 120
 #: File of each kind of report, in the folder of the run.
 _REPORTS = {"full": "report.html", "public": "report-public.html"}
 
@@ -44,7 +53,10 @@ class UnknownDataSet(ValueError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the workflow and return Snakemake's exit status, or 1 if another run is active."""
+    """Run the workflow and return Snakemake's exit status, or 1 if another run is active.
+
+    It is 128 + n if Snakemake was ended by signal n.
+    """
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -70,10 +82,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     results = Path("results") / str(merged_configuration(*options.configfile).get("run"))
+    if status < 0:
+        print(
+            f"error: Snakemake was ended by signal {-status} ({signal.strsignal(-status)}); "
+            "finished work is kept, and the same command goes on from there",
+            file=sys.stderr,
+        )
+        # As a shell reports it: Python would turn -9 into 247.
+        return 128 - status
     if status != 0:
         print(_data_faults(results, start), end="", file=sys.stderr)
     else:
-        print(_claims_summary(results / "claims.csv"), end="")
+        if _claims_are_current(results / "claims.csv", options.targets, start):
+            print(_claims_summary(results / "claims.csv"), end="")
         print(f"Results: {results}/")
     return status
 
@@ -141,43 +162,94 @@ def _left_out(options: argparse.Namespace) -> dict[str, dict[str, bool]]:
 def _run_lock(path: Path) -> Iterator[tuple[IO[str], bool]]:
     """Hold the folder's run lock; yield its file and whether the last holder was killed."""
     path.parent.mkdir(exist_ok=True)
-    with path.open("a+") as file:
-        file.seek(0)
-        content = file.read()
-        record: dict[str, Any] = json.loads(content) if content else {}
+    path.touch()
+    with path.open("r+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AnotherRunIsActive(
-                f"another run is active in this folder, pid {record.get('pid', 'unknown')}"
-            ) from None
+            raise AnotherRunIsActive(_describe_holder(_read(file))) from None
+        last_run_died = _read(file).get("state") == "running"
         _rewrite(file, {"pid": os.getpid(), "state": "running"})
-        yield file, record.get("state") == "running"
-        _rewrite(file, {"pid": os.getpid(), "state": "ended"})
+        yield file, last_run_died
+
+
+def _read(file: IO[str]) -> dict[str, Any]:
+    file.seek(0)
+    content = file.read()
+    return json.loads(content) if content else {}
 
 
 def _rewrite(file: IO[str], record: dict[str, Any]) -> None:
     # In place: a renamed file would carry no lock.
-    file.truncate(0)
-    file.write(json.dumps(record))
+    file.seek(0)
+    file.write(json.dumps(record).ljust(_RECORD_LENGTH))
     file.flush()
 
 
+def _describe_holder(record: dict[str, Any]) -> str:
+    """Name the process that holds the lock: the launcher, or its Snakemake that outlived it."""
+    holders = [record.get("pid"), record.get("snakemake")]
+    pid = next((pid for pid in holders if pid is not None and _is_alive(pid)), "unknown")
+    message = f"another run is active in this folder, pid {pid}"
+    if pid != "unknown" and pid == record.get("snakemake"):
+        message += " (a Snakemake whose launcher was killed)"
+    return message
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # A process of somebody else.
+        return True
+    return True
+
+
 def _run(command: Sequence[str], lock: IO[str]) -> int:
-    """Run Snakemake; it inherits the lock and so keeps it should the launcher be killed."""
+    """Run Snakemake; it inherits the lock and so keeps it should the launcher be killed.
+
+    Whether the run has ended is whether it left no lock of Snakemake's behind. Any exit status of
+    its own says so: Snakemake then removed its lock, and one that stands is that of another run,
+    about which it may have complained. A signal alone does not tell. Snakemake answers an
+    interrupt or a termination by ending its jobs and removing its lock, but early and late in its
+    life, and at each kill, it just dies. Then a lock that was not there before is its own.
+    """
+    locks_of_others = _snakemake_locks()
     process = subprocess.Popen(
         [*command, "--quiet", "rules", "reason", "host"], pass_fds=[lock.fileno()]
     )
+    _rewrite(lock, {"pid": os.getpid(), "snakemake": process.pid, "state": "running"})
     while True:
         try:
-            return process.wait()
+            status = process.wait()
+            break
         except KeyboardInterrupt:
             # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
             continue
+    if status >= 0 or _snakemake_locks() <= locks_of_others:
+        _rewrite(lock, {"pid": os.getpid(), "state": "ended"})
+    return status
+
+
+def _snakemake_locks() -> set[str]:
+    return {path.name for path in _SNAKEMAKE_LOCKS.glob("*.lock")}
+
+
+def _claims_are_current(path: Path, targets: Sequence[str], start: float) -> bool:
+    """Say whether a successful run made the claims, or found them up to date.
+
+    A run of other targets leaves those of an older run as they are, whatever they were made from.
+    """
+    if not targets or _TARGETS_WITH_CLAIMS & set(targets) or str(path) in targets:
+        return True
+    # A file that is made from the claims was asked for.
+    return path.exists() and path.stat().st_mtime >= start
 
 
 def _claims_summary(path: Path) -> str:
-    """Say a line a claim what became of it; nothing if the targets did not include the claims."""
+    """Say a line a claim what became of it; nothing if there are none."""
     if not path.exists():
         return ""
     with path.open(encoding="utf-8", newline="") as file:

@@ -116,3 +116,37 @@ def test_a_variant_that_is_null_is_left_out(config, schema):
         check_config(config, schema)
     with pytest.raises(ConfigError, match="experiments"):
         check_config({**config, "experiments": None}, schema)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "additions", "message"),
+    [
+        ("textures", {"extra": ["linear"]}, "'linear' is in paper_methods and in extra_methods;"),
+        ("faces", {"paper": ["hog_linear"]}, "'hog_linear' is in paper_methods and in extra_"),
+        (
+            "faces",
+            {"slow": ["rbf"], "extra": ["rbf"]},
+            "'rbf' is in paper_methods and in extra_methods and in slow_methods;",
+        ),
+    ],
+)
+def test_a_kernel_in_two_lists_is_named_with_them(config, schema, experiment, additions, message):
+    svm = config["experiments"][experiment]["svm"]
+    for part, kernels in additions.items():
+        svm[f"{part}_methods"] = [*svm[f"{part}_methods"], *kernels]
+    with pytest.raises(ConfigError, match=f"'experiments.{experiment}.svm': kernel {message}"):
+        check_config(config, schema)
+    # Beside other faults, and where there is no list to look into.
+    config.update(seed="many")
+    with pytest.raises(ConfigError, match=r"'seed'.*\n.*" + message):
+        check_config(config, schema)
+    svm["slow_methods"] = None
+    with pytest.raises(ConfigError, match="slow_methods"):
+        check_config(config, schema)
+
+
+def test_a_kernel_moved_to_another_list_is_in_order(config, schema):
+    svm = config["experiments"]["textures"]["svm"]
+    svm["extra_methods"] = [*svm["extra_methods"], "rbf"]
+    svm["paper_methods"] = [name for name in svm["paper_methods"] if name != "rbf"]
+    check_config(config, schema)

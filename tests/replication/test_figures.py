@@ -1,9 +1,13 @@
 """Figures show what the tables hold, say which data they show, and are equal byte for byte."""
 
+import re
+from xml.etree import ElementTree
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from replication.figures.accuracy import plot_accuracy
 from replication.figures.clustering import plot_clustering, plot_clustering_details
@@ -270,3 +274,49 @@ def test_the_users_own_style_has_no_effect(metrics, tmp_path):
     plt.rcParams["font.size"] = 30
     save_figure(plot_variance(metrics, [NOTE], n_components=10), [tmp_path / "styled.svg"])
     assert (tmp_path / "plain.svg").read_bytes() == (tmp_path / "styled.svg").read_bytes()
+
+
+def mark(axes):
+    """Give an axes a ground by which its place can be found in a picture."""
+    axes.set_facecolor("#ff00ff")
+    axes.grid(False)
+
+
+def place_in_svg(path, size):
+    """Find left, top, right, bottom of the marked axes, in points."""
+    root = ElementTree.parse(path).getroot()
+    np.testing.assert_allclose([float(x) for x in root.get("viewBox").split()[2:]], 72 * size)
+    (ground,) = (node for node in root.iter() if "fill: #ff00ff" in node.get("style", ""))
+    corners = np.array(re.findall(r"[-\d.]+", ground.get("d")), dtype=float).reshape(-1, 2)
+    return np.concatenate([corners.min(axis=0), corners.max(axis=0)])
+
+
+def place_in_png(path, size):
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"))
+        points_of_a_pixel = 72 * size / image.size
+    rows, columns = np.nonzero((pixels == (255, 0, 255)).all(axis=2))
+    ends = np.array([[columns.min(), rows.min()], [columns.max() + 1, rows.max() + 1]])
+    return (ends * points_of_a_pixel).ravel()
+
+
+def test_formats_share_one_layout_in_which_nothing_sticks_out(metrics, accuracies, tmp_path):
+    figures = {
+        "variance": plot_variance(metrics, [NOTE], n_components=10),
+        "accuracy": plot_accuracy(accuracies, [NOTE]),
+    }
+    for name, figure in figures.items():
+        mark(figure.axes[0])
+        svg, png = tmp_path / f"{name}.svg", tmp_path / f"{name}.png"
+        save_figure(figure, [svg, png])
+        size = figure.get_size_inches()
+        # A pixel of 300 dpi is a quarter of a point; the spines hide half a line of the ground.
+        np.testing.assert_allclose(place_in_png(png, size), place_in_svg(svg, size), atol=0.6)
+        box = figure.get_tightbbox()
+        assert min(box.x0, box.y0) >= 0, name
+        assert box.x1 <= size[0], name
+        assert box.y1 <= size[1], name
+        with Image.open(png) as image:
+            pixels = np.asarray(image.convert("L"))
+        edges = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+        assert (edges == 255).all(), f"something of {name} is cut off"

@@ -3,12 +3,16 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
+
+from replication.launch import _TARGETS_WITH_CLAIMS, _claims_are_current, _run, _run_lock
 
 SNAKEFILE = """
 rule all:
@@ -63,17 +67,55 @@ def test_runs_and_says_how_far_it_is(folder):
     assert "Nothing to be done" in output
 
 
-def test_ends_with_the_claims(folder):
-    (folder / "results/demo").mkdir(parents=True)
-    (folder / "results/demo/claims.csv").write_text(
-        "id,verdict,value,low,high\n"
-        "theorem-5,reproduced,-1e-12,-1e-12,-1e-12\n"
-        "accuracy,synthetic data only,0.05123,0.01,0.09\n"
-    )
-    _, output = finish(launch(folder))
+CLAIMING = """
+rule all:
+    input: "results/demo/claims.csv", "curve.txt"
+
+rule claims:
+    input: "claims.txt"
+    output: "results/demo/claims.csv"
+    shell: "cp {input} {output}"
+
+rule figures:
+    output: "curve.txt"
+    shell: "touch {output}"
+"""
+CLAIMS = """id,verdict,value,low,high
+theorem-5,reproduced,-1e-12,-1e-12,-1e-12
+accuracy,synthetic data only,0.05123,0.01,0.09
+"""
+
+
+def test_ends_with_the_claims_that_its_targets_need(folder):
+    (folder / "Snakefile").write_text(CLAIMING)
+    (folder / "claims.txt").write_text(CLAIMS)
+    status, output = finish(launch(folder))
+    assert status == 0, output
     assert "Claims: 1 reproduced, 1 synthetic data only" in output
     assert re.search(r"accuracy +synthetic data only +0\.0512 \[0\.01, 0\.09\]\n", output)
     assert re.search(r"theorem-5 +reproduced +-1e-12\n", output)
+    # Nothing is made now, but the claims have been found up to date.
+    _, output = finish(launch(folder))
+    assert "Nothing to be done" in output
+    assert "Claims: 1 reproduced" in output
+    # Now they are out of date, which a run of other targets does not learn.
+    (folder / "claims.txt").write_text(CLAIMS.replace("reproduced", "mixed"))
+    (folder / "curve.txt").unlink()
+    status, output = finish(launch(folder, "figures"))
+    assert status == 0, output
+    assert (folder / "curve.txt").exists()
+    assert "Claims:" not in output
+    claims = folder / "results/demo/claims.csv"
+    assert not _claims_are_current(claims, ["figures"], time.time())
+    # As if a file that is made from them had been asked for.
+    assert _claims_are_current(claims, ["results/demo/run.json"], claims.stat().st_mtime)
+
+
+def test_the_targets_that_need_the_claims_are_those_of_the_workflow(repository):
+    rules = re.split(r"^rule (\w+):$", (repository / "Snakefile").read_text(), flags=re.MULTILINE)
+    blocks = dict(zip(rules[1::2], rules[2::2], strict=True))
+    need = {name for name, text in blocks.items() if re.search(r"claims\.csv|run_record\(", text)}
+    assert need == _TARGETS_WITH_CLAIMS
 
 
 def test_plan_makes_nothing(folder):
@@ -115,10 +157,107 @@ def test_after_kill_9_the_same_command_goes_on(folder):
     assert finished.stat().st_mtime_ns == written, "finished work is not done again"
 
 
+WAITING = SNAKEFILE.format(delay="while ! test -e awake; do sleep 0.1; done")
+
+
+def record(folder):
+    return json.loads((folder / ".snakemake/launcher.json").read_text())
+
+
+def end_group(process):
+    """End what is left of a run, of which a test may have killed a part."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_after_kill_9_of_snakemake_alone_the_same_command_goes_on(folder, repository):
+    """As the system does when memory runs out: the launcher sees it and lives."""
+    # Which makes files again that an orphan finished.
+    shutil.copytree(repository / "profiles", folder / "profiles")
+    (folder / "Snakefile").write_text(WAITING)
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        os.kill(record(folder)["snakemake"], signal.SIGKILL)
+        # The job is an orphan now and keeps the launcher's output open.
+        assert first.wait(timeout=60) == 128 + signal.SIGKILL
+        assert record(folder)["state"] == "running"
+        assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
+        (folder / "awake").touch()
+        assert "Snakemake was ended by signal 9" in finish(first)[1]
+        status, output = finish(launch(folder))
+        assert status == 0, output
+        assert "its lock is removed" in output
+        assert len(list((folder / "out").iterdir())) == 3
+    finally:
+        end_group(first)
+
+
+def test_a_snakemake_that_ends_in_order_has_ended(folder):
+    """A lock that then stands is somebody else's, whichever signal ended Snakemake."""
+    (folder / "Snakefile").write_text(WAITING)
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        os.kill(record(folder)["snakemake"], signal.SIGTERM)
+        (folder / "awake").touch()
+        status, output = finish(first)
+        assert status != 0, output
+        assert not list((folder / ".snakemake").glob("locks/*"))
+        assert record(folder)["state"] == "ended"
+    finally:
+        end_group(first)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "signal_number", "state"),
+    [
+        ("touch .snakemake/locks/1.output.lock", 9, "running"),
+        ("touch .snakemake/locks/1.output.lock", 15, "running"),
+        ("touch .snakemake/locks/1.output.lock", 2, "running"),
+        # Killed before it took its lock, or after it removed it: what stands is another's.
+        ("true", 9, "ended"),
+        ("rm .snakemake/locks/0.output.lock", 2, "ended"),
+    ],
+)
+def test_a_signal_ends_a_run_if_no_lock_of_its_own_is_left(
+    tmp_path, monkeypatch, leaves, signal_number, state
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake/locks").mkdir(parents=True)
+    (tmp_path / ".snakemake/locks/0.output.lock").touch()
+    script = f"{leaves}; kill -{signal_number} $$"
+    with _run_lock(tmp_path / ".snakemake/launcher.json") as (lock, last_run_died):
+        assert not last_run_died
+        assert _run(["/bin/sh", "-c", script], lock) == -signal_number
+    assert record(tmp_path)["state"] == state
+    with _run_lock(tmp_path / ".snakemake/launcher.json") as (_, last_run_died):
+        assert last_run_died == (state == "running")
+
+
+def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
+    (folder / "Snakefile").write_text(WAITING)
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait(timeout=60)
+        status, output = finish(launch(folder))
+        assert status == 1
+        living = record(folder)["snakemake"]
+        assert living != first.pid
+        assert f"another run is active in this folder, pid {living} (a Snakemake" in output
+        os.kill(living, 0)
+        (folder / "awake").touch()
+        wait_for(lambda: len(list((folder / "out").iterdir())) == 3)
+    finally:
+        end_group(first)
+
+
 def test_a_lock_of_somebody_else_stays(folder):
     assert finish(launch(folder))[0] == 0
-    record = json.loads((folder / ".snakemake/launcher.json").read_text())
-    assert record["state"] == "ended"
+    assert record(folder)["state"] == "ended"
     (folder / "out/1.txt").unlink()
     # As a Snakemake that was started by hand leaves it.
     (folder / ".snakemake/locks").mkdir(exist_ok=True)

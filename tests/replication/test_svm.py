@@ -6,7 +6,14 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from replication.protocols import svm
-from sliced_wasserstein import median_squared_distance
+from replication.protocols.matrices import (
+    TrainTemplate,
+    compare_densities,
+    compare_embeddings,
+    compare_hog,
+)
+from replication.protocols.multiclass import SCHEMES, machine
+from sliced_wasserstein import SlicedWassersteinEmbedding, median_squared_distance
 
 GRID = svm.Grid(C=(0.1, 1.0, 10.0, 100.0), gamma=(0.1, 1.0, 10.0), degree=(1, 2, 3))
 N_CLASSES = 5
@@ -52,14 +59,60 @@ def test_equals_grid_search_on_vectors(data):
     assert accuracies(rows) == pytest.approx(expected)
 
 
-def test_shuffled_labels_give_chance_for_every_kernel(data):
-    _, labels, matrices = data
-    shuffled = np.random.default_rng(3).permutation(labels)
-    grid = svm.Grid(C=(1.0, 100.0), gamma=(0.1, 1.0), degree=(1, 2))
-    rows = run(matrices, shuffled, svm.FAMILIES, grid, repeats=range(2))
+N_KINDS, SIDE = 4, 16
+TRANSPORT = {"n_angles": 12, "n_quantiles": 32}
+
+
+def hills(n_each, seed=0):
+    """Densities of kinds that differ in where mass lies, how far it spreads and its grain."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    images = []
+    for kind in np.repeat(np.arange(N_KINDS), n_each):
+        row, column = 5 + 2 * np.array([kind // 2, kind % 2]) + rng.normal(scale=0.7, size=2)
+        width = 4 + 3 * kind + rng.uniform(0, 2)
+        hill = np.exp(-((rows - row) ** 2 + (columns - column) ** 2) / width)
+        images.append(hill + 0.02 + 0.3 * hill * rng.gamma(1.0, size=hill.shape))
+    images = np.array(images)
+    return (images / images.sum(axis=(1, 2), keepdims=True)).astype(np.float32)
+
+
+def matrices_of(densities):
+    """All matrices of the workflow, of which one knows the training rows."""
+    embedding = SlicedWassersteinEmbedding(**TRANSPORT).fit_transform(densities)
+    gradients = np.concatenate(
+        [step.reshape(len(densities), -1) for step in np.gradient(densities, axis=(1, 2))], axis=1
+    )
+    matrices = {
+        **compare_densities(densities, beyond_paper=True),
+        **compare_embeddings(embedding, TRANSPORT["n_angles"]),
+        **compare_hog(gradients),
+    }
+    return TrainTemplate(matrices, densities, embedding, TRANSPORT)
+
+
+def test_shuffled_labels_give_chance_for_every_kernel():
+    """Golden test 22: whatever leaks from test rows would be learnt from labels of noise too."""
+    n_each = 15
+    matrix_of = matrices_of(hills(n_each))
+    kinds = np.repeat(np.arange(N_KINDS), n_each)
+    grid = svm.Grid(C=(1.0, 100.0), gamma=(0.25, 4.0), degree=(1, 2))
+    settings = {"repeats": [0], "n_inner_folds": 2, "seed": 1, "experiment": "test"}
+
+    def mean_accuracies(labels):
+        rows = svm.cross_validate(matrix_of, labels, svm.FAMILIES, grid, **settings)
+        return {
+            method: np.mean(accuracies([row for row in rows if row["method"] == method]))
+            for method in svm.FAMILIES
+        }
+
+    # There is something to learn for each of them.
+    assert min(mean_accuracies(kinds).values()) > 2 / N_KINDS
+    rng = np.random.default_rng(3)
+    # Four permutations: 240 guesses, whose mean has a standard error of a ninth of chance.
+    shuffled = [mean_accuracies(rng.permutation(kinds)) for _ in range(4)]
     for method in svm.FAMILIES:
-        scores = accuracies([row for row in rows if row["method"] == method])
-        assert np.mean(scores) < 2.2 / N_CLASSES, method
+        assert np.mean([scores[method] for scores in shuffled]) < 1.5 / N_KINDS, method
 
 
 @pytest.mark.parametrize("method", sorted(svm.FAMILIES))
@@ -84,6 +137,85 @@ def test_no_test_row_enters_a_fitted_quantity(data, method):
     )
     assert blind["accuracy"] == 0
     assert {**blind, "accuracy": None} == {**scores[0], "accuracy": None}
+
+
+def choose(family, matrix_of, labels, train, test):
+    """Return what was chosen, the kernel of the training part, and predictions of test rows."""
+    inner = svm.stratified_folds(labels[train], None, 3, 0)
+    choice = svm._choose(family, matrix_of, labels, train, test, inner, GRID)
+    predicted = machine(choice.C).fit(choice.square, labels[train]).predict(choice.cross)
+    return (choice.C, choice.parameter, choice.on_edge), choice.square, predicted
+
+
+@pytest.mark.parametrize("method", sorted(svm.FAMILIES))
+def test_a_test_row_changes_no_prediction_but_its_own(data, method):
+    _, labels, matrices = data
+    family = svm.FAMILIES[method]
+    train, test = svm.stratified_folds(labels, None, 5, 0)[0]
+    matrix = matrices[family.matrix]
+    chosen, square, predicted = choose(family, lambda *_: matrix, labels, train, test)
+    # As a copy of training rows of one class after the other, and as something far from all.
+    strangers = [matrix[train[np.argmax(labels[train] == label)]] for label in range(N_CLASSES)]
+    own = set()
+    for row in [*strangers, 100 * matrix.max() + 0 * matrix[0]]:
+        altered = matrix.copy()
+        altered[test[0], :] = altered[:, test[0]] = row
+        found = choose(family, lambda *_, m=altered: m, labels, train, test)
+        assert found[0] == chosen
+        np.testing.assert_array_equal(found[1], square)
+        np.testing.assert_array_equal(found[2][1:], predicted[1:])
+        own.add(found[2][0])
+    assert len(own) > 1, "the altered row is not read at all"
+
+
+@pytest.mark.parametrize(
+    "method", sorted(m for m, family in svm.FAMILIES.items() if family.matrix != "sw_gram")
+)
+def test_an_exchanged_test_image_changes_no_prediction_but_its_own(method):
+    """Through all matrices; those of sw_gram have all images' template, as configured."""
+    family = svm.FAMILIES[method]
+    densities, labels = hills(6), np.repeat(np.arange(N_KINDS), 6)
+    train, test = svm.stratified_folds(labels, None, 3, 0)[0]
+    exchanged = densities.copy()
+    # All mass in a corner, which moves the mean of all images.
+    exchanged[test[0]] = 1e-5
+    exchanged[test[0], 0, 0] = 1
+    exchanged[test[0]] /= exchanged[test[0]].sum()
+    before, after = (
+        choose(family, matrices_of(images), labels, train, test)
+        for images in (densities, exchanged)
+    )
+    assert before[0] == after[0]
+    # Embeddings are stored in single precision, relative to the mean of all images.
+    np.testing.assert_allclose(after[1], before[1], rtol=1e-4, atol=1e-5 * before[1].max())
+    np.testing.assert_array_equal(after[2][1:], before[2][1:])
+
+
+def test_one_versus_one_scores_what_cross_validation_scores():
+    matrix_of, labels = matrices_of(hills(8)), np.repeat(np.arange(N_KINDS), 8)
+    order = np.random.default_rng(6).permutation(len(labels))
+    # A third of the labels are wrong, so that folds differ.
+    labels[order[:10]] = labels[order[1:11]]
+    grid = svm.Grid(C=(0.1, 1.0, 10.0), gamma=(0.25, 4.0), degree=(1, 2))
+    methods = ["linear", "sw_gaussian", "sw_polynomial_1_train"]
+    settings = {"repeats": [1, 3], "n_folds": 4, "seed": 2, "experiment": "test"}
+    scored = svm.cross_validate(matrix_of, labels, methods, grid, **settings)
+    compared = svm.compare_multiclass(matrix_of, labels, methods, grid, **settings)
+    key = ("method", "repeat", "fold", "seed", "value")
+    expected = [tuple(row[k] for k in key) for row in scored if row["metric"] == "accuracy"]
+    found = {
+        scheme: [tuple(row[k] for k in key) for row in compared if row["variant"] == scheme]
+        for scheme in SCHEMES
+    }
+    assert len(expected) == 2 * 4 * len(methods)
+    assert len({row[-1] for row in expected}) > 3
+    assert found["one_vs_one"] == expected
+    # The other schemes are other machines on the same splits.
+    for scheme in SCHEMES:
+        assert [row[:-1] for row in found[scheme]] == [row[:-1] for row in expected]
+    assert found["one_vs_rest"] != expected
+    assert {row["metric"] for row in compared} == {"accuracy"}
+    assert len(compared) == len(SCHEMES) * len(expected)
 
 
 def test_matrix_is_asked_for_with_training_rows_only(data):
