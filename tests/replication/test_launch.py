@@ -210,6 +210,15 @@ def test_a_snakemake_that_ends_in_order_has_ended(folder):
         end_group(first)
 
 
+@pytest.fixture
+def interruptible():
+    """Let children die of an interrupt, which those of a shell's background jobs ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("leaves", "signal_number", "state"),
     [
