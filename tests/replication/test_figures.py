@@ -124,8 +124,8 @@ def test_variance_curves_are_the_table(metrics):
     np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 21)))
     assert figure.axes[0].get_xlim()[1] == 10
     # Their spread is not a confidence interval, which the figure must not suggest.
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert legend[-1] == "95 % of subsets of 80% of the images"
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[-1] == "95 % of subsets of 80 % of the images"
 
 
 def test_accuracy_points_are_the_means(accuracies):

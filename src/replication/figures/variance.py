@@ -53,7 +53,7 @@ def plot_variance(
     figure, axes = plt.subplots(
         1,
         len(experiments),
-        figsize=(width, 2.6),
+        figsize=(width, 2.8 if len(experiments) > 1 else 3.1),
         sharey=True,
         squeeze=False,
         layout="constrained",
@@ -68,7 +68,12 @@ def plot_variance(
         axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
         _finish(axis, min(n_components, _components(panel).max()))
     axes[0, 0].set_ylabel("Cumulative percent variance")
-    axes[0, -1].legend(loc="lower right")
+    # Outside: a slowly rising curve leaves no room for it in a single panel.
+    figure.legend(
+        *axes[0, -1].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=3 if len(axes[0]) > 1 else 1,
+    )
     add_data_note(figure, notes)
     return figure
 
@@ -143,7 +148,7 @@ def _draw_subsets(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
 def _name_subsets(axis: Axes, rows: pd.DataFrame) -> None:
     """Say in the legend what the bars are."""
     shares = sorted(rows.loc[rows["metric"] == "subsampled_cpv_share", "value"].unique())
-    size = "".join(f" of {share:.0%}" for share in shares)
+    size = "".join(f" of {100 * share:.3g} %" for share in shares)
     label = f"95 % of subsets{size} of the images"
     axis.vlines([], [], [], color="#5B5B5B", linewidth=3, alpha=0.5, label=label)
 
