@@ -73,8 +73,9 @@ def _draw_score(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
     for row, method in enumerate(methods):
         look = METHODS[method]
         runs = values.loc[values["method"] == method, "value"]
+        mean = runs.mean()
         axis.errorbar(
-            runs.mean(),
+            mean,
             row,
             xerr=runs.std(),
             marker=look.marker,
@@ -83,8 +84,8 @@ def _draw_score(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
             linewidth=1.6,
         )
         axis.annotate(
-            f"{runs.mean():.3g}",
-            (runs.mean(), row),
+            f"{mean:,.0f}" if mean >= 100 else f"{mean:#.3g}",
+            (mean, row),
             xytext=(0, 5),
             textcoords="offset points",
             ha="center",
@@ -105,7 +106,7 @@ def _draw_score(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
     axis.set_yticks(range(len(methods)), [METHODS[method].label for method in methods])
     axis.set_ylim(len(methods) - 0.4, -0.7)
     axis.set_xlabel(_SCORES[metric])
-    axis.margins(x=0.15)
+    axis.margins(x=0.2)  # room for the values above the outermost points
     mark_as_beyond_paper(axis, methods)
 
 
