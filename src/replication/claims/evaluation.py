@@ -96,7 +96,8 @@ def read_claims(path: str | Path) -> list[Claim]:
             raise ClaimError(f"{path}: {name}: kind {claim.kind!r}; allowed: {', '.join(_KINDS)}")
         if claim.rule.get("name") not in _RULES:
             raise ClaimError(
-                f"{path}: {name}: rule {claim.rule.get('name')!r}; allowed: {', '.join(sorted(_RULES))}"
+                f"{path}: {name}: rule {claim.rule.get('name')!r}; "
+                f"allowed: {', '.join(sorted(_RULES))}"
             )
         claims.append(claim)
     identifiers = [claim.id for claim in claims]
