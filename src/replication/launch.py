@@ -7,7 +7,8 @@ long as it or its Snakemake lives:
 - the lock is taken: another run is active, and the message names the process that lives, be it
   the launcher or a Snakemake whose launcher was killed;
 - the lock is free, and the last run through the launcher is not on record as ended, because the
-  launcher was killed or saw its Snakemake killed: its Snakemake lock is stale and is removed;
+  launcher was killed or saw its Snakemake killed: its Snakemake lock is stale and is removed, and
+  jobs that outlived it are ended, since nobody would take their results in;
 - otherwise a Snakemake lock belongs to a run that was started by hand, and stays.
 """
 
@@ -33,6 +34,8 @@ import yaml
 __all__ = ["main", "merged_configuration"]
 
 
+#: Environment variable of all processes that a launcher starts: the folder they work in.
+_FOLDER_MARK = "REPLICATION_FOLDER"
 #: Where Snakemake keeps the locks of its runs, which it removes however it ends but by a kill.
 _SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 #: Named targets that need the claims, see the Snakefile; so does a run without targets.
@@ -76,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _run_lock(Path(".snakemake/launcher.json")) as (lock, last_run_died):
             if last_run_died:
                 print("The last run was killed; its lock is removed and its finished work kept.")
+                if n_ended := _end_orphans():
+                    print(f"Jobs of it that were still at work are ended: {n_ended}.")
                 subprocess.run([*command, "--unlock", "--quiet", "all"], check=True)
             status = _run(command, lock)
     except AnotherRunIsActive as error:
@@ -196,6 +201,31 @@ def _describe_holder(record: dict[str, Any]) -> str:
     return message
 
 
+def _end_orphans() -> int:
+    """End what a killed run has left at work in this folder; return the number of processes.
+
+    An orphan would compete with the run that does its job again, and might put its file in place
+    after it, when all that is made from the file looks out of date. To be called by the holder of
+    the lock alone, so that no process with the folder's mark belongs to a living Snakemake.
+    """
+    import psutil
+
+    this = psutil.Process()
+    family = {this, *this.parents()}
+    orphans = []
+    for process in psutil.process_iter():
+        # A process of somebody else, or one that has just ended, does not show its environment.
+        with suppress(psutil.Error, OSError):
+            if process not in family and process.environ().get(_FOLDER_MARK) == str(Path.cwd()):
+                process.terminate()
+                orphans.append(process)
+    _, alive = psutil.wait_procs(orphans, timeout=5)
+    for process in alive:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    return len(orphans)
+
+
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -218,7 +248,9 @@ def _run(command: Sequence[str], lock: IO[str]) -> int:
     """
     locks_of_others = _snakemake_locks()
     process = subprocess.Popen(
-        [*command, "--quiet", "rules", "reason", "host"], pass_fds=[lock.fileno()]
+        [*command, "--quiet", "rules", "reason", "host"],
+        pass_fds=[lock.fileno()],
+        env={**os.environ, _FOLDER_MARK: str(Path.cwd())},
     )
     _rewrite(lock, {"pid": os.getpid(), "snakemake": process.pid, "state": "running"})
     while True:

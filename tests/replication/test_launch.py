@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import suppress
 
+import psutil
 import pytest
 
 from replication.launch import _TARGETS_WITH_CLAIMS, _claims_are_current, _run, _run_lock
@@ -192,6 +193,42 @@ def test_after_kill_9_of_snakemake_alone_the_same_command_goes_on(folder, reposi
         assert len(list((folder / "out").iterdir())) == 3
     finally:
         end_group(first)
+
+
+def is_running(pid):
+    with suppress(psutil.NoSuchProcess):
+        # Where nobody asks for its exit status, a process that has ended stays as a zombie.
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def test_jobs_that_outlive_their_snakemake_are_ended(folder):
+    """Else they put their files in place while, or after, a new run makes them again."""
+    waiting = "echo $$ > pid; while ! test -e awake; do sleep 0.1; done; touch orphan"
+    (folder / "Snakefile").write_text(SNAKEFILE.format(delay=waiting))
+    first, elsewhere = launch(folder), folder / "elsewhere"
+    # One of another folder, whose name begins alike, is none of this run's business.
+    shutil.copytree(folder, elsewhere, ignore=shutil.ignore_patterns("elsewhere", ".snakemake"))
+    other = launch(elsewhere)
+    try:
+        wait_for(lambda: (folder / "pid").exists() and (folder / "pid").read_text())
+        wait_for(lambda: (elsewhere / "pid").exists() and (elsewhere / "pid").read_text())
+        job = int((folder / "pid").read_text())
+        for pid in (record(folder)["pid"], record(folder)["snakemake"]):
+            os.kill(pid, signal.SIGKILL)
+        first.wait(timeout=60)
+        assert is_running(job)
+        (folder / "Snakefile").write_text(SNAKEFILE.format(delay="true"))
+        status, output = finish(launch(folder))
+        assert status == 0, output
+        assert re.search(r"still at work are ended: \d", output)
+        assert not is_running(job)
+        (folder / "awake").touch()
+        assert not (folder / "orphan").exists()
+        assert is_running(int((elsewhere / "pid").read_text()))
+    finally:
+        end_group(first)
+        end_group(other)
 
 
 def test_a_snakemake_that_ends_in_order_has_ended(folder):
