@@ -29,12 +29,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import psutil
 import yaml
 
 __all__ = ["main", "merged_configuration"]
 
 
-#: Environment variable of all processes that a launcher starts: the folder they work in.
+#: Environment variable of all processes that a launcher starts: the folder they work in, and which
+#: one of that name it is, since containers and moved folders share names.
 _FOLDER_MARK = "REPLICATION_FOLDER"
 #: Where Snakemake keeps the locks of its runs, which it removes however it ends but by a kill.
 _SNAKEMAKE_LOCKS = Path(".snakemake/locks")
@@ -78,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _run_lock(Path(".snakemake/launcher.json")) as (lock, last_run_died):
             if last_run_died:
+                _refuse_beside_run_by_hand()
                 print("The last run was killed; its lock is removed and its finished work kept.")
                 if n_ended := _end_orphans():
                     print(f"Jobs of it that were still at work are ended: {n_ended}.")
@@ -201,6 +204,36 @@ def _describe_holder(record: dict[str, Any]) -> str:
     return message
 
 
+def _this_folder() -> str:
+    folder = Path.cwd()
+    status = folder.stat()
+    return f"{folder} {status.st_dev}:{status.st_ino}"
+
+
+def _other_processes() -> Iterator[psutil.Process]:
+    """Iterate over all processes but this one and those that it stands under."""
+    this = psutil.Process()
+    family = {this, *this.parents()}
+    return (process for process in psutil.process_iter() if process not in family)
+
+
+def _refuse_beside_run_by_hand() -> None:
+    """Raise an error if a Snakemake without a launcher lives in this folder.
+
+    It may have been started since a run of the launcher was killed, and the lock is then its own.
+    """
+    for process in _other_processes():
+        # A process of somebody else, or one that has just ended, shows nothing of itself.
+        with suppress(psutil.Error, OSError):
+            names = [Path(part).name for part in process.cmdline()[:3]]
+            by_hand = _FOLDER_MARK not in process.environ()
+            if "snakemake" in names and by_hand and Path.cwd().samefile(process.cwd()):
+                raise AnotherRunIsActive(
+                    f"another run is active in this folder, pid {process.pid} (a Snakemake that "
+                    "was started by hand)"
+                )
+
+
 def _end_orphans() -> int:
     """End what a killed run has left at work in this folder; return the number of processes.
 
@@ -208,15 +241,11 @@ def _end_orphans() -> int:
     after it, when all that is made from the file looks out of date. To be called by the holder of
     the lock alone, so that no process with the folder's mark belongs to a living Snakemake.
     """
-    import psutil
-
-    this = psutil.Process()
-    family = {this, *this.parents()}
     orphans = []
-    for process in psutil.process_iter():
+    for process in _other_processes():
         # A process of somebody else, or one that has just ended, does not show its environment.
         with suppress(psutil.Error, OSError):
-            if process not in family and process.environ().get(_FOLDER_MARK) == str(Path.cwd()):
+            if process.environ().get(_FOLDER_MARK) == _this_folder():
                 process.terminate()
                 orphans.append(process)
     _, alive = psutil.wait_procs(orphans, timeout=5)
@@ -250,7 +279,7 @@ def _run(command: Sequence[str], lock: IO[str]) -> int:
     process = subprocess.Popen(
         [*command, "--quiet", "rules", "reason", "host"],
         pass_fds=[lock.fileno()],
-        env={**os.environ, _FOLDER_MARK: str(Path.cwd())},
+        env={**os.environ, _FOLDER_MARK: _this_folder()},
     )
     _rewrite(lock, {"pid": os.getpid(), "snakemake": process.pid, "state": "running"})
     while True:

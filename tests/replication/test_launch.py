@@ -313,6 +313,33 @@ def test_a_lock_of_somebody_else_stays(folder):
     assert "LockException" in output or "locked" in output
 
 
+def test_a_run_by_hand_after_a_kill_keeps_its_lock(folder):
+    (folder / "Snakefile").write_text(WAITING)
+    killed = launch(folder)
+    wait_for(lambda: list((folder / "started").iterdir()))
+    end_group(killed)
+    snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--rerun-incomplete"]
+    subprocess.run([*snakemake, "--unlock"], cwd=folder, check=True, capture_output=True)
+    for path in (folder / "started").iterdir():
+        path.unlink()
+    by_hand = subprocess.Popen(
+        snakemake, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        status, output = finish(launch(folder))
+        assert status == 1
+        assert f"another run is active in this folder, pid {by_hand.pid} (a Snakemake" in output
+        assert list((folder / ".snakemake/locks").iterdir())
+        (folder / "awake").touch()
+        assert by_hand.wait(timeout=60) == 0
+        status, output = finish(launch(folder))
+        assert status == 0, output
+        assert "Nothing to be done" in output
+    finally:
+        end_group(by_hand)
+
+
 def test_only_some_data_sets_take_part(folder):
     (folder / "config.yaml").write_text(
         "run: demo\ndatasets: {a: {enabled: true, n: 1}, b: {enabled: true}, c: {enabled: true}}\n"
