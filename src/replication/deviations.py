@@ -49,7 +49,7 @@ def list_deviations(
                 for name, argument in entry.get("effect", {}).items()
                 for text in _EFFECTS[name](scores, argument)
             )
-            ours = _lookup(config["experiments"][entry["experiment"]], entry.get("config"))
+            ours = _ours(config["experiments"][entry["experiment"]], entry)
         except LookupError as error:
             raise ValueError(f"{settings}: {entry['setting']!r}: not found: {error}") from error
         rows.append(
@@ -63,12 +63,12 @@ def list_deviations(
     return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS))
 
 
-def _lookup(config: Mapping[str, Any], path: str | None) -> str:
-    """Value at a dotted path of an experiment's configuration, as text."""
-    if path is None:
-        return "see source"
+def _ours(config: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """Our value: at a dotted path of an experiment's configuration, or what no run can change."""
+    if "config" not in entry:
+        return str(entry.get("ours", "see source"))
     value: Any = config
-    for key in path.split("."):
+    for key in entry["config"].split("."):
         value = value[key]
     return str(value)
 
