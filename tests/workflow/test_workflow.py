@@ -265,6 +265,7 @@ TO_THE_CLAIMS = {
         }
     },
 }
+PAPER = ("0-1", "2-3")  # blocks of the four repetitions of the paper's kernels
 CLAIM_TARGETS = [*TARGETS, "results/tiny/tables/cvpr2016_fig4.csv", "results/tiny/claims.csv"]
 
 
@@ -287,11 +288,11 @@ def test_a_run_killed_twice_on_one_core_ends_with_the_bytes_of_a_run_on_two(
             start_new_session=True,
         )
 
-    def kill_when_there_is(path):
+    def kill_when_there_are(*paths):
         process = launcher(killed, 1)
         deadline = time.monotonic() + 300
         try:
-            while not path.exists():
+            while not all(path.exists() for path in paths):
                 assert process.poll() is None, process.stdout.read()
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
@@ -306,13 +307,15 @@ def test_a_run_killed_twice_on_one_core_ends_with_the_bytes_of_a_run_on_two(
     shutil.copytree(project / "src", killed / "src", dirs_exist_ok=True)
     results = killed / "results/tiny"
     # Just when a job has put its file in place, of which Snakemake does not know yet.
-    kill_when_there_is(results / "features/textures/main/densities.npy")
-    # In the midst of a job.
-    output = kill_when_there_is(results / "logs/run_svm/textures_main_paper_0-3.log")
+    kill_when_there_are(results / "features/textures/main/densities.npy")
+    # In the midst of a block of repetitions, with the other one finished.
+    logs = results / "logs/run_svm"
+    output = kill_when_there_are(*(logs / f"textures_main_paper_{part}.log" for part in PAPER))
     assert "its lock is removed" in output
-    assert not (results / "runs/textures/main/svm_paper_0-3.csv").exists()
+    blocks = {f"runs/textures/main/svm_paper_{part}.csv" for part in PAPER}
     # On one core no other job was at work.
     kept = {name: path.stat().st_mtime_ns for name, path in finished(killed).items()}
+    assert len(blocks & set(kept)) == 1
     assert {"features/textures/main/densities.npy", "models/textures/main/matrices.npz"} <= set(
         kept
     )
@@ -328,7 +331,7 @@ def test_a_run_killed_twice_on_one_core_ends_with_the_bytes_of_a_run_on_two(
     output, _ = run.communicate()
     assert run.returncode == 0, output
     assert set(finished(killed)) >= {
-        "runs/textures/main/svm_paper_0-3.csv",
+        *blocks,
         "metrics/textures_svm.csv",
         "tables/cvpr2016_fig4.csv",
         "claims.csv",
