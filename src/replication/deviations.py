@@ -70,7 +70,8 @@ def _ours(config: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     value: Any = config
     for key in entry["config"].split("."):
         value = value[key]
-    return str(value)
+    # "true" alone would not say what is.
+    return f"{key}: {str(value).lower()}" if isinstance(value, bool) else str(value)
 
 
 def _accuracy(scores: pd.DataFrame, variant: str, method: str) -> pd.Series:

@@ -130,7 +130,7 @@ def deviations(tmp_path, scores, **entry):
     path = tmp_path / "deviations.yaml"
     base = {"setting": "Levels", "experiment": "textures", "paper": "not stated", "source": "ours"}
     path.write_text(yaml.safe_dump([{**base, **entry}]))
-    config = {"experiments": {"textures": {"cooccurrence": {"levels": 64}}}}
+    config = {"experiments": {"textures": {"cooccurrence": {"levels": 64, "symmetric": True}}}}
     return list_deviations(path, config, scores)
 
 
@@ -141,6 +141,25 @@ def test_our_value_and_the_effect_are_computed(tmp_path, scores):
     assert tuple(table.columns) == DEVIATION_COLUMNS
     assert table.loc[0, "ours"] == "64"
     assert table.loc[0, "effect"] == ("levels_32: accuracy linear -10.0, sw_gaussian -10.0 points")
+
+
+def test_our_value_of_a_switch_names_it(tmp_path, scores):
+    table = deviations(tmp_path, scores, config="cooccurrence.symmetric")
+    assert table.loc[0, "ours"] == "symmetric: true"
+
+
+def test_our_value_without_a_setting_stands_in_words(tmp_path, scores):
+    assert deviations(tmp_path, scores, ours="0 and 1").loc[0, "ours"] == "0 and 1"
+    assert deviations(tmp_path, scores).loc[0, "ours"] == "see source"
+
+
+def test_shipped_deviations_list_every_grid_and_say_our_value_once(repository):
+    entries = yaml.safe_load((repository / "resources/deviations.yaml").read_text())
+    assert not [entry["setting"] for entry in entries if {"config", "ours"} <= set(entry)]
+    for experiment in ("textures", "faces"):
+        listed = [e.get("config") for e in entries if e["experiment"] == experiment]
+        for grid in ("svm.C", "svm.gamma", "svm.degree"):
+            assert listed.count(grid) == 1, (experiment, grid)
 
 
 def test_variants_that_only_some_runs_have_are_skipped_where_they_are_not(tmp_path, scores):
