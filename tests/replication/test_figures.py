@@ -14,7 +14,7 @@ from replication.figures.clustering import plot_clustering, plot_clustering_deta
 from replication.figures.definiteness import plot_definiteness
 from replication.figures.inverses import plot_inverses
 from replication.figures.samples import plot_samples
-from replication.figures.style import METHODS, save_figure
+from replication.figures.style import METHODS, save_figure, use_style
 from replication.figures.variance import plot_variance, plot_variance_of_kernels
 from replication.protocols.kmeans import SPACES
 from replication.protocols.metrics import metric_table
@@ -267,6 +267,23 @@ def test_equal_tables_give_equal_bytes(metrics, tmp_path):
         save_figure(plot_variance(metrics, [NOTE], n_components=10), paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
+
+
+def test_the_last_digit_of_a_place_has_no_effect(tmp_path):
+    """Which a search for the layout does not repeat from run to run."""
+    files = []
+    for width in (0.8, np.nextafter(0.8, 1)):
+        use_style()
+        figure = plt.figure(figsize=(3, 3))
+        for bottom in (0.1, 0.6):
+            figure.add_axes((0.1, bottom, width, 0.3)).plot([0, 1], [0, 2])
+        path = tmp_path / f"{len(files)}.svg"
+        save_figure(figure, [path])
+        files.append(path.read_text())
+    assert files[0] == files[1]
+    defined = re.findall(r'<clipPath id="(\w+)"', files[0])
+    assert defined == ["clip0", "clip1"]
+    assert set(re.findall(r'clip-path="url\(#(\w+)\)"', files[0])) == set(defined)
 
 
 def test_the_users_own_style_has_no_effect(metrics, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -178,3 +179,19 @@ def save_figure(figure: Figure, paths: Iterable[str | Path]) -> None:
     for path in map(Path, paths):
         with atomic_path(path) as temporary:
             figure.savefig(temporary, metadata=metadata[path.suffix])
+            if path.suffix == ".svg":
+                _number_clip_paths(temporary)
+
+
+def _number_clip_paths(path: Path) -> None:
+    """Name the clip paths of an SVG file by their order.
+
+    Matplotlib names them by a hash of their places, which a search for the layout finds anew to
+    fifteen digits and not to the last one, so that equal figures would differ in these names.
+    """
+    text = path.read_text(encoding="utf-8")
+    names = re.findall(r'<clipPath id="(\w+)"', text)
+    numbers = {name: f"clip{number}" for number, name in enumerate(names)}
+    references = re.compile(r'(?<=id=")\w+(?=")|(?<=url\(#)\w+(?=\))')
+    text = references.sub(lambda found: numbers.get(found[0], found[0]), text)
+    path.write_text(text, encoding="utf-8")
