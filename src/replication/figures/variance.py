@@ -98,7 +98,7 @@ def plot_variance_of_kernels(
     figure, axes = plt.subplots(
         len(experiments),
         2,
-        figsize=(PAGE_WIDTH, 2.5 * len(experiments)),
+        figsize=(PAGE_WIDTH, 3.0 * len(experiments)),
         sharey=True,
         squeeze=False,
         layout="constrained",
@@ -123,7 +123,8 @@ def plot_variance_of_kernels(
                     _draw_curve(axis, curve, look._replace(line=line), f"{side}, {sign}{value}")
             axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}: {title}")
             _finish(axis, min(n_components, _components(panel).max()))
-            axis.legend(loc="best", fontsize=6)
+            # Below the panel: curves of some data leave no room in it.
+            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2, fontsize=6)
         row[0].set_ylabel("Cumulative percent variance")
     add_data_note(figure, notes)
     return figure
