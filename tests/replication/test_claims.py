@@ -412,6 +412,26 @@ def test_costs_are_compared_trial_by_trial_and_give_no_verdict_on_synthetic_data
     assert synthetic.iloc[0]["verdict"] == "synthetic data only"
 
 
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        (1.0, 1.0, 1.0),  # the other way round
+        (2.0, 2.0, 2.0),  # as fast
+        (1.5, 4.0, 4.0),  # slower on average, and faster on a trial
+    ],
+)
+def test_a_cost_claim_needs_trials_that_are_all_slower(seconds):
+    rows = [{"method": "fast", "metric": "seconds", "repeat": t, "value": 2.0} for t in range(3)]
+    rows += [
+        {"method": "slow", "metric": "seconds", "repeat": t, "value": value}
+        for t, value in enumerate(seconds)
+    ]
+    rule = {"name": "cost_ratio", "pairs": [["slow", "fast"]]}
+    row = evaluate_claims([claim(rule, kind="cost")], scores(rows)).iloc[0]
+    assert row["value"] == pytest.approx(np.mean(seconds) / 2)
+    assert row["verdict"] == "not reproduced"
+
+
 def test_methods_that_failed_on_every_trial_are_left_out_of_comparisons():
     rule = {"name": "level_difference", "metric": "m", "levels": [2]}
     rows = levels("m", a=(0.9, 0.7), b=(0.8, 0.5))
