@@ -371,6 +371,13 @@ def levels(metric, **means):
     return rows
 
 
+def test_a_level_on_which_resampling_changes_the_order_does_not_hold():
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "b"]], "levels": [2]}
+    row = evaluate_claims([claim(rule)], scores(levels("m", a=(0.802, 0), b=(0.8, 0)))).iloc[0]
+    assert row["value"] > 0
+    assert row["verdict"] == "not reproduced"
+
+
 @pytest.mark.parametrize(
     ("chosen", "verdict"), [([2], "not reproduced"), ([3], "reproduced"), ([2, 3], "mixed")]
 )

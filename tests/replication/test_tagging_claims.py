@@ -246,6 +246,14 @@ def test_a_construction_is_decided_on_its_synthetic_songs(margin, verdict):
     assert decide(rule, rows, "empirical", "synthetic").iloc[0]["verdict"] == "synthetic data only"
 
 
+def test_a_margin_that_other_songs_might_lose_does_not_hold():
+    rows = by_tag("aroc", 0.2, a=(0.6, 0.0), b=(0.5, 0.0))
+    rule = {"name": "margin", "metric": "aroc", "pairs": [["a", "b"]], "at_least": 0.05}
+    row = decide(rule, rows, "construction", "synthetic").iloc[0]
+    assert row["value"] == pytest.approx(0.1)
+    assert row["verdict"] == "not reproduced"
+
+
 def seconds(**stages):
     return [
         {"method": method, "metric": "seconds", "item": item, "fold": fold, "value": value}
@@ -275,6 +283,15 @@ def test_learning_times_count_songs_once_and_no_scoring():
     }
     row = decide(rule, TIMES, "cost").iloc[0]
     assert (row["value"], row["verdict"]) == (pytest.approx(1 / 3), "reproduced")
+
+
+def test_a_method_that_is_faster_on_a_fold_is_not_slower():
+    times = seconds(
+        vhem=[("tags", 0, 5.0), ("tags", 1, 7.0)], em=[("tags", 0, 20.0), ("tags", 1, 6.0)]
+    )
+    row = decide({"name": "learning_time_ratio", "pairs": [["em", "vhem"]]}, times, "cost").iloc[0]
+    assert row["value"] > 1
+    assert row["verdict"] == "not reproduced"
 
 
 def test_a_method_that_is_tried_once_bears_one_folds_part_of_the_songs():
