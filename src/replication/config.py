@@ -13,11 +13,16 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-__all__ = ["ConfigError", "check_config", "repeat_blocks", "share_sources", "svm_blocks"]
+from replication.config_files import ConfigError, leave_out_variants, load_config
 
-
-class ConfigError(ValueError):
-    """The configuration does not fit the schema; the message lists every fault."""
+__all__ = [
+    "ConfigError",
+    "check_config",
+    "load_config",
+    "repeat_blocks",
+    "share_sources",
+    "svm_blocks",
+]
 
 
 def check_config(config: dict[str, Any], schema: str | Path) -> None:
@@ -42,7 +47,7 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
         key the nearest known one; a kernel that stands in two of an experiment's lists of
         kernels, with the lists.
     """
-    _leave_out_variants(config)
+    leave_out_variants(config)
     rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
     validator = Draft202012Validator(rules)
     for error in validator.iter_errors(config):
@@ -53,15 +58,6 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
     faults += _kernels_in_two_lists(config)
     if faults:
         raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
-
-
-def _leave_out_variants(config: Any) -> None:
-    # Whatever is not as the schema wants it is for the schema to say.
-    with suppress(AttributeError, KeyError, TypeError):
-        for experiment in config["experiments"].values():
-            variants = experiment.get("sensitivity", {}).get("variants", {})
-            for name in [name for name, changes in variants.items() if changes is None]:
-                del variants[name]
 
 
 def _kernels_in_two_lists(config: Any) -> list[str]:
