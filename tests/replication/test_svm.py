@@ -288,6 +288,14 @@ def test_a_class_of_copies_is_named():
     assert len(svm.stratified_folds(labels, groups, 3, 0)) == 3
 
 
+def test_a_class_that_no_machine_is_shown_is_named():
+    """Copies across classes can leave no other partition to a splitter that keeps them together."""
+    labels = np.array(list("aabaabbbba"))
+    groups = np.array([2, 0, 0, 2, 2, 1, 1, 1, 1, 2])
+    with pytest.raises(ValueError, match="class 'a' is missing from the training part of fold 0"):
+        svm.stratified_folds(labels, groups, 2, 0)
+
+
 def test_nested_folds_work_for_a_class_of_eight(data):
     """As the scenes of the animal faces: 5 folds of 8 images, 3 of what is left."""
     rng = np.random.default_rng(2)
@@ -365,6 +373,17 @@ def test_search_does_not_train_cells_that_cannot_win(data, monkeypatch):
     grid = svm.Grid(C=(1.0, 10.0), gamma=(1.0, 1e7), degree=())
     run({"density_distance": distance}, labels, ["rbf"], grid)
     assert sum(trained) == 5 * (4 + 2 + 2)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("rbf", "'density_distance' has no scale: its median distance is 0"),
+     ("linear", "'density_gram' has no scale: its mean norm is 0")],
+)  # fmt: skip
+def test_equal_images_have_no_scale(data, method, words):
+    _, labels, matrices = data
+    with pytest.raises(ValueError, match=words):
+        run({name: np.zeros_like(matrix) for name, matrix in matrices.items()}, labels, [method])
 
 
 def test_a_matrix_that_is_not_finite_is_named(data):

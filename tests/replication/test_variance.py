@@ -40,6 +40,15 @@ def test_equal_points_are_an_error():
         cumulative_percent_variance(np.full((4, 4), 2.5))
 
 
+def test_inner_products_of_no_points_are_an_error():
+    """Negative eigenvalues that are no rounding noise would count as no variance."""
+    points = np.random.default_rng(5).normal(size=(9, 4))
+    gram = points @ points.T
+    assert cumulative_percent_variance(gram - 1e-7 * np.eye(9))[-1] == 100
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        cumulative_percent_variance(gram - 0.1 * np.outer(points[:, 0], points[:, 0]) - np.eye(9))
+
+
 @pytest.fixture
 def matrices():
     points = np.random.default_rng(3).normal(size=(20, 6))

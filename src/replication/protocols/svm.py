@@ -127,7 +127,8 @@ def stratified_folds(
     Raises
     ------
     ValueError
-        If a class has fewer members, or groups of members, than folds.
+        If a class has fewer members, or groups of members, than folds, or its groups are so
+        unequal that a training part is left without it.
     """
     # A group that spans classes counts in each of them.
     members = np.arange(len(labels)) if groups is None else groups
@@ -140,7 +141,15 @@ def stratified_folds(
         )
     Splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     splitter = Splitter(n_folds, shuffle=True, random_state=random_state)
-    return list(splitter.split(np.zeros(len(labels)), labels, groups))
+    folds = list(splitter.split(np.zeros(len(labels)), labels, groups))
+    for fold, (train, _) in enumerate(folds):
+        # A machine never predicts what it was not shown: its accuracy would be low without a word.
+        if len(lacking := np.setdiff1d(labels, labels[train])):
+            raise ValueError(
+                f"class '{lacking[0]}' is missing from the training part of fold {fold} of "
+                f"{n_folds}: all {kind} fell into its test part; ask for another number of folds"
+            )
+    return folds
 
 
 def cross_validate(
@@ -330,8 +339,12 @@ def _score_fold(
 def _training_scale(family: KernelFamily, matrix: Array, train: Index) -> float:
     """Squared mean norm, or median squared distance, of the training part."""
     if family.form == "gaussian":
-        return median_squared_distance(matrix[np.ix_(train, train)])
-    return float(np.sqrt(matrix[train, train]).mean() ** 2)
+        scale, name = median_squared_distance(matrix[np.ix_(train, train)]), "median distance"
+    else:
+        scale, name = float(np.sqrt(matrix[train, train]).mean() ** 2), "mean norm"
+    if scale == 0:
+        raise ValueError(f"matrix {family.matrix!r} has no scale: its {name} is 0 in training")
+    return scale
 
 
 def _kernel(family: KernelFamily, scaled: Array, parameter: float) -> Array:

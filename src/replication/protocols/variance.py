@@ -49,11 +49,17 @@ def cumulative_percent_variance(gram: Array) -> Array:
     Raises
     ------
     ValueError
-        If all points coincide, so that there is no variance to share out.
+        If all points coincide, so that there is no variance to share out, or an eigenvalue is
+        below -1e-4 of the largest: no points have such a matrix of inner products.
     """
-    eigenvalues = np.linalg.eigvalsh(center_gram(gram))[::-1][: len(gram) - 1]
+    eigenvalues, lowest = np.split(np.linalg.eigvalsh(center_gram(gram))[::-1], [len(gram) - 1])
     if not eigenvalues[0] > 1e-12 * np.abs(np.diagonal(gram)).max():
         raise ValueError("gram: all points coincide; there is no variance to explain")
+    if (lowest := min(lowest[0], eigenvalues[-1])) < -1e-4 * eigenvalues[0]:
+        raise ValueError(
+            "gram: not positive semi-definite after centring; its smallest eigenvalue is "
+            f"{lowest / eigenvalues[0]:.2g} of the largest"
+        )
     # Below this the eigenvalues of a centred Gram matrix are rounding noise around zero.
     eigenvalues = np.where(eigenvalues > 1e-12 * eigenvalues[0], eigenvalues, 0.0)
     cumulative = np.cumsum(eigenvalues)
