@@ -30,6 +30,7 @@ Fifty hmmlearn models into three, and the centres back as hmmlearn models:
 GaussianHMM(n_components=2)
 """
 
+from ._storage import ModelFileError
 from .controls import ParameterKMeans, SampledKLClustering, sampled_divergence
 from .dynamic_texture import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
 from .em import EMH3M
@@ -51,6 +52,7 @@ __all__ = [
     "ClusterHierarchy",
     "DynamicTexture",
     "DynamicTextureMixture",
+    "ModelFileError",
     "PPKSpectralClustering",
     "ParameterKMeans",
     "SampledKLClustering",

@@ -55,10 +55,10 @@ from scipy import linalg
 from ._hem import HEMEstimator, checked_weights, draw_base
 from ._parallel import single_threaded
 from ._random import RandomState, generator
+from ._storage import Container
 from ._update import bounded_covars
-from ._validation import check_count, check_number
+from ._validation import check_count, check_distributions, check_number, frozen_array
 from .likelihood import check_sequences, mix
-from .models import _check_distributions, _Container, _frozen
 
 __all__ = ["HEMDTM", "DynamicTexture", "DynamicTextureMixture", "fit_dynamic_texture"]
 
@@ -84,7 +84,7 @@ def _check_semidefinite(name: str, covars: Floats) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DynamicTextureMixture(_Container):
+class DynamicTextureMixture(Container):
     """A mixture of dynamic textures, as validated, read-only arrays.
 
     ``len(mixture)`` is the number of components, ``mixture[k]`` the component ``k`` as a
@@ -127,22 +127,22 @@ class DynamicTextureMixture(_Container):
     initial_covar: Floats
 
     def __post_init__(self) -> None:
-        observation = _frozen("observation", self.observation, ("K", "d", "n"))
+        observation = frozen_array("observation", self.observation, ("K", "d", "n"))
         components, features, states = observation.shape
         square = (components, states, states)
         checked = {
-            "weights": _frozen("weights", self.weights, (components,)),
-            "transition": _frozen("transition", self.transition, square),
-            "transition_covar": _frozen("transition_covar", self.transition_covar, square),
+            "weights": frozen_array("weights", self.weights, (components,)),
+            "transition": frozen_array("transition", self.transition, square),
+            "transition_covar": frozen_array("transition_covar", self.transition_covar, square),
             "observation": observation,
-            "offset": _frozen("offset", self.offset, (components, features)),
-            "observation_variance": _frozen(
+            "offset": frozen_array("offset", self.offset, (components, features)),
+            "observation_variance": frozen_array(
                 "observation_variance", self.observation_variance, (components,)
             ),
-            "initial_mean": _frozen("initial_mean", self.initial_mean, (components, states)),
-            "initial_covar": _frozen("initial_covar", self.initial_covar, square),
+            "initial_mean": frozen_array("initial_mean", self.initial_mean, (components, states)),
+            "initial_covar": frozen_array("initial_covar", self.initial_covar, square),
         }
-        _check_distributions("weights", checked["weights"])
+        check_distributions("weights", checked["weights"])
         _check_semidefinite("transition_covar", checked["transition_covar"])
         _check_semidefinite("initial_covar", checked["initial_covar"])
         bad = np.flatnonzero(checked["observation_variance"] <= 0)
@@ -296,7 +296,7 @@ class DynamicTextureMixture(_Container):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DynamicTexture(_Container):
+class DynamicTexture(Container):
     """A linear dynamical system with isotropic observation noise.
 
     See the module's header for the equations and :class:`DynamicTextureMixture` for the meaning
@@ -352,18 +352,20 @@ class DynamicTexture(_Container):
     initial_covar: Floats
 
     def __post_init__(self) -> None:
-        observation = _frozen("observation", self.observation, ("d", "n"))
+        observation = frozen_array("observation", self.observation, ("d", "n"))
         features, states = observation.shape
         checked = {
-            "transition": _frozen("transition", self.transition, (states, states)),
-            "transition_covar": _frozen(
+            "transition": frozen_array("transition", self.transition, (states, states)),
+            "transition_covar": frozen_array(
                 "transition_covar", self.transition_covar, (states, states)
             ),
             "observation": observation,
-            "offset": _frozen("offset", self.offset, (features,)),
-            "observation_variance": _frozen("observation_variance", self.observation_variance, ()),
-            "initial_mean": _frozen("initial_mean", self.initial_mean, (states,)),
-            "initial_covar": _frozen("initial_covar", self.initial_covar, (states, states)),
+            "offset": frozen_array("offset", self.offset, (features,)),
+            "observation_variance": frozen_array(
+                "observation_variance", self.observation_variance, ()
+            ),
+            "initial_mean": frozen_array("initial_mean", self.initial_mean, (states,)),
+            "initial_covar": frozen_array("initial_covar", self.initial_covar, (states, states)),
         }
         _check_semidefinite("transition_covar", checked["transition_covar"])
         _check_semidefinite("initial_covar", checked["initial_covar"])
@@ -511,7 +513,7 @@ def fit_dynamic_texture(
     >>> np.abs(np.angle(np.linalg.eigvals(texture.transition))).round(2)
     array([0.3, 0.3])
     """
-    data = _frozen("sequence", sequence, ("T", "d"))
+    data = frozen_array("sequence", sequence, ("T", "d"))
     n_steps, n_features = data.shape
     if n_steps < 2:
         raise ValueError("sequence has 1 observation; a transition needs at least 2")

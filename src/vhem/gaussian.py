@@ -36,7 +36,8 @@ from ._hem import HEMEstimator, checked_weights, draw_base
 from ._moments import gaussian_moments, natural_parameters, parameters_from_moments
 from ._random import RandomState, generator
 from ._update import bounded_covars
-from .models import HMM, _check_covariances, _frozen
+from ._validation import LARGEST_COVARIANCE, check_covariances, frozen_array
+from .models import HMM
 
 __all__ = ["HEMGMM"]
 
@@ -198,12 +199,12 @@ class HEMGMM(HEMEstimator):
             Gaussians of positive weight than components, or a parameter is out of its range.
         """
         start = time.perf_counter()
-        base_means = _frozen("means", means, ("n_base", "d"))
+        base_means = frozen_array("means", means, ("n_base", "d"))
         n_base, n_features = base_means.shape
         full = np.ndim(covars) == 3
         shape = (n_base, n_features, n_features) if full else (n_base, n_features)
-        base_covars = _frozen("covars", covars, shape)
-        _check_covariances("covars", base_covars, n_features, full)
+        base_covars = frozen_array("covars", covars, shape, LARGEST_COVARIANCE)
+        check_covariances("covars", base_covars, full)
         base_weights = checked_weights(weights, n_base)
         self._check_parameters(base_weights)
         rng = generator(self.random_state)

@@ -19,7 +19,7 @@ The total is the usual log-likelihood (Rabiner 1989), in nats.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from ._numerics import (
     mixture_terms,
 )
 from ._parallel import single_threaded
+from ._validation import real_array
 
 if TYPE_CHECKING:
     from .models import H3M
@@ -79,10 +80,12 @@ def check_sequences(
     Raises
     ------
     ValueError
-        Naming the sequence that is not two-dimensional, empty, of another dimension, or that holds
-        a number that is not finite.
+        Naming the sequence that is not two-dimensional, empty, of another dimension, masked, or
+        that holds what is no finite real number or too large to be squared.
     """
-    arrays = [np.asarray(sequence, dtype=np.float64) for sequence in sequences]
+    if not isinstance(sequences, Iterable):
+        raise TypeError(f"sequences is {sequences!r}, expected a list of (T, d) arrays")
+    arrays = [real_array(f"sequences[{i}]", sequence) for i, sequence in enumerate(sequences)]
     if not arrays:
         raise ValueError("sequences is empty, expected a list of (T, d) arrays")
     for i, array in enumerate(arrays):
@@ -97,9 +100,6 @@ def check_sequences(
             raise ValueError(f"sequences[{i}] has {array.shape[1]} features, expected {n_features}")
         if len(array) == 0:
             raise ValueError(f"sequences[{i}] has no frame")
-        if not np.isfinite(array).all():
-            t, k = np.argwhere(~np.isfinite(array))[0]
-            raise ValueError(f"sequences[{i}][{t}, {k}] is {array[t, k]}, expected a finite number")
     return np.concatenate(arrays), np.array([len(array) for array in arrays])
 
 
@@ -362,7 +362,7 @@ def _centre(h3m: H3M) -> Floats:
 
 def _one_sequence(h3m: H3M, sequence: ArrayLike) -> Floats:
     """Log-densities of one sequence under a one-component mixture, shape (1, S, T)."""
-    array = np.asarray(sequence, dtype=np.float64)
+    array = real_array("sequence", sequence)
     if array.ndim != 2:
         raise ValueError(f"sequence has shape {array.shape}, expected (T, {h3m.n_features})")
     frames, _ = check_sequences([array], h3m.n_features)

@@ -17,19 +17,23 @@ References
 
 from __future__ import annotations
 
-import os
-import tempfile
-import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import likelihood
+from . import _hmmlearn, likelihood
 from ._random import RandomState, generator
+from ._storage import Container
+from ._validation import (
+    LARGEST_COVARIANCE,
+    check_count,
+    check_covariances,
+    check_distributions,
+    frozen_array,
+)
 
 if TYPE_CHECKING:
     from hmmlearn.hmm import GMMHMM, GaussianHMM
@@ -39,171 +43,9 @@ __all__ = ["H3M", "HMM"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_FORMAT_VERSION = 1
-_SUM_TOLERANCE = 1e-6
-_SYMMETRY_TOLERANCE = 1e-8
-
-
-def _where(name: str, index: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
-
-
-def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Index of the first true element."""
-    return tuple(int(i) for i in np.argwhere(mask)[0])
-
-
-def _frozen(name: str, value: ArrayLike, shape: tuple[int | str, ...]) -> Floats:
-    """Return a read-only float64 copy of ``value`` after a check of its shape and finiteness."""
-    try:
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not a rectangular array of real numbers: {error}") from None
-    wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-    if array.ndim != len(shape) or any(
-        isinstance(n, int) and n != m for n, m in zip(shape, array.shape, strict=True)
-    ):
-        raise ValueError(f"{name} has shape {array.shape}, expected ({wanted})")
-    if array.size == 0:
-        raise ValueError(f"{name} is empty: shape {array.shape}, expected ({wanted})")
-    if not np.isfinite(array).all():
-        index = _first(~np.isfinite(array))
-        raise ValueError(f"{_where(name, index)} is {array[index]}, expected a finite number")
-    array.flags.writeable = False
-    return array
-
-
-def _check_distributions(name: str, array: Floats) -> None:
-    """Every row along the last axis must be a probability vector."""
-    if (array < 0).any():
-        index = _first(array < 0)
-        raise ValueError(f"{_where(name, index)} is {array[index]:g}, expected a number >= 0")
-    sums = array.sum(axis=-1)
-    wrong = np.abs(sums - 1.0) > _SUM_TOLERANCE
-    if wrong.any():
-        index = _first(np.atleast_1d(wrong))[: sums.ndim]
-        raise ValueError(f"{_where(name, index)} sums to {sums[index]:.9g}, expected 1")
-
-
-def _check_covariances(name: str, covars: Floats, n_features: int, full: bool) -> None:
-    if not full:
-        if (covars <= 0).any():
-            index = _first(covars <= 0)
-            raise ValueError(f"{_where(name, index)} is {covars[index]:g}, expected a variance > 0")
-        return
-    transposed = np.swapaxes(covars, -1, -2)
-    scale = np.abs(covars).max(axis=(-1, -2), keepdims=True)
-    skewed = (np.abs(covars - transposed) > _SYMMETRY_TOLERANCE * scale).any(axis=(-1, -2))
-    if skewed.any():
-        raise ValueError(f"{_where(name, _first(skewed))} is not symmetric")
-    try:
-        np.linalg.cholesky(covars)
-    except np.linalg.LinAlgError:
-        # The batch does not say which matrix failed.
-        for index in np.ndindex(covars.shape[:-2]):
-            smallest = np.linalg.eigvalsh(covars[index])[0]
-            try:
-                np.linalg.cholesky(covars[index])
-            except np.linalg.LinAlgError:
-                raise ValueError(
-                    f"{_where(name, index)} is not positive definite "
-                    f"(smallest eigenvalue {smallest:.3g})"
-                ) from None
-        raise
-
-
-class _Container:
-    """What the two containers share: immutable pickling and a file format without pickle."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickled arrays are writeable; going through the constructor freezes them again.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to an ``.npz`` file.
-
-        The file holds plain arrays (no pickle) and a format version. It is written beside its
-        place and moved there when it is whole. Equal models give equal bytes.
-
-        Parameters
-        ----------
-        path : path-like
-            Name of the file, used as it is: no suffix is added.
-        """
-        path = Path(path)
-        arrays: dict[str, NDArray[Any]] = {
-            "format": np.array(f"vhem.{type(self).__name__}"),
-            "format_version": np.array(_FORMAT_VERSION),
-        }
-        arrays.update({f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-                for name, array in arrays.items():
-                    # A ZipInfo of our own carries no time stamp, unlike numpy.savez.
-                    with archive.open(
-                        zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True
-                    ) as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(temporary).chmod(0o666 & ~umask)
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`.
-
-        Parameters
-        ----------
-        path : path-like
-            Name of the file.
-
-        Returns
-        -------
-        HMM or H3M
-            The class it is called on.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If the file is truncated, was not written by :meth:`save` of this class, was written by
-            a newer version of the library, or holds arrays that are no valid model.
-        """
-        kind = f"vhem.{cls.__name__}"
-        try:
-            # Opened here because numpy.load leaves a damaged file open.
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-        except (zipfile.BadZipFile, EOFError, ValueError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}: not a whole {kind} file ({error})") from error
-        if "format" not in arrays or "format_version" not in arrays:
-            raise ValueError(f"{path}: not a {kind} file (it has no format mark)")
-        found = str(arrays["format"])
-        if found != kind:
-            raise ValueError(f"{path}: holds {found}, expected {kind}")
-        version = int(arrays["format_version"])
-        if version > _FORMAT_VERSION:
-            raise ValueError(
-                f"{path}: format version {version} is newer than this library reads "
-                f"({_FORMAT_VERSION}); update the library"
-            )
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        missing = [name for name in names if name not in arrays]
-        if missing:
-            raise ValueError(f"{path}: lacks the array(s) {', '.join(missing)}")
-        try:
-            return cls(*(arrays[name] for name in names))
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HMM(_Container):
+class HMM(Container):
     """A hidden Markov model whose emissions are mixtures of Gaussians.
 
     Parameters
@@ -257,20 +99,20 @@ class HMM(_Container):
     covars: Floats
 
     def __post_init__(self) -> None:
-        means = _frozen("means", self.means, ("S", "M", "d"))
+        means = frozen_array("means", self.means, ("S", "M", "d"))
         states, mixtures, features = means.shape
         full = np.ndim(self.covars) == 4
         shape = (states, mixtures, features, features) if full else (states, mixtures, features)
         checked = {
-            "startprob": _frozen("startprob", self.startprob, (states,)),
-            "transmat": _frozen("transmat", self.transmat, (states, states)),
-            "weights": _frozen("weights", self.weights, (states, mixtures)),
+            "startprob": frozen_array("startprob", self.startprob, (states,)),
+            "transmat": frozen_array("transmat", self.transmat, (states, states)),
+            "weights": frozen_array("weights", self.weights, (states, mixtures)),
             "means": means,
-            "covars": _frozen("covars", self.covars, shape),
+            "covars": frozen_array("covars", self.covars, shape, LARGEST_COVARIANCE),
         }
         for name in ("startprob", "transmat", "weights"):
-            _check_distributions(name, checked[name])
-        _check_covariances("covars", checked["covars"], features, full)
+            check_distributions(name, checked[name])
+        check_covariances("covars", checked["covars"], full)
         for name, array in checked.items():
             object.__setattr__(self, name, array)
 
@@ -411,32 +253,7 @@ class HMM(_Container):
         HMM
             The same distribution.
         """
-        from hmmlearn.hmm import GMMHMM, GaussianHMM
-
-        if not isinstance(model, GaussianHMM | GMMHMM):
-            raise TypeError(f"expected a GaussianHMM or GMMHMM, got {type(model).__name__}")
-        missing = [
-            name
-            for name in ("startprob_", "transmat_", "means_", "covars_")
-            if not hasattr(model, name)
-        ]
-        if missing:
-            raise ValueError(f"the hmmlearn model is not fitted: it has no {missing[0]}")
-        if isinstance(model, GaussianHMM):
-            means = np.asarray(model.means_)[:, None, :]
-            weights = np.ones(means.shape[:2])
-            # hmmlearn fills its property covars_ to full matrices whatever the type.
-            covars = np.asarray(model.covars_)[:, None]
-            if model.covariance_type in ("spherical", "diag"):
-                covars = np.diagonal(covars, axis1=-2, axis2=-1)
-        else:
-            means, weights = np.asarray(model.means_), np.asarray(model.weights_)
-            covars = np.asarray(model.covars_)
-            if model.covariance_type == "spherical":
-                covars = np.broadcast_to(covars[..., None], means.shape)
-            elif model.covariance_type == "tied":
-                covars = np.broadcast_to(covars[:, None], (*means.shape, means.shape[-1]))
-        return cls(model.startprob_, model.transmat_, weights, means, covars)
+        return cls(*_hmmlearn.parameters(model))
 
     def to_hmmlearn(self) -> GaussianHMM | GMMHMM:
         """Return an hmmlearn model with the same distribution.
@@ -446,24 +263,7 @@ class HMM(_Container):
         hmmlearn.hmm.GaussianHMM or hmmlearn.hmm.GMMHMM
             The former if ``n_mix`` is 1.
         """
-        from hmmlearn.hmm import GMMHMM, GaussianHMM
-
-        model: GaussianHMM | GMMHMM
-        if self.n_mix == 1:
-            model = GaussianHMM(self.n_states, covariance_type=self.covariance_type)
-            model.means_ = self.means[:, 0].copy()
-            model.n_features = self.n_features
-            model.covars_ = self.covars[:, 0].copy()
-        else:
-            model = GMMHMM(self.n_states, self.n_mix, covariance_type=self.covariance_type)
-            # hmmlearn takes logarithms without care for zeros; this one vanishes in any sum.
-            model.weights_ = np.maximum(self.weights, np.finfo(float).tiny)
-            model.means_ = self.means.copy()
-            model.n_features = self.n_features
-            model.covars_ = self.covars.copy()
-        model.startprob_ = self.startprob.copy()
-        model.transmat_ = self.transmat.copy()
-        return model
+        return _hmmlearn.model_from(self)
 
     def _as_mixture(self) -> H3M:
         return H3M(
@@ -477,11 +277,12 @@ class HMM(_Container):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class H3M(_Container):
+class H3M(Container):
     """A mixture of hidden Markov models (hidden Markov mixture model).
 
     ``len(h3m)`` is the number of components, ``h3m[k]`` the component ``k`` as an :class:`HMM`,
-    and a loop goes over the components.
+    and a loop goes over the components. A slice, a list of integers or a mask gives a mixture of
+    the chosen components, whose weights are scaled to sum to 1.
 
     Parameters
     ----------
@@ -517,23 +318,23 @@ class H3M(_Container):
     covars: Floats
 
     def __post_init__(self) -> None:
-        means = _frozen("means", self.means, ("K", "S", "M", "d"))
+        means = frozen_array("means", self.means, ("K", "S", "M", "d"))
         components, states, mixtures, features = means.shape
         full = np.ndim(self.covars) == 5
         shape = (*means.shape, features) if full else means.shape
         checked = {
-            "weights": _frozen("weights", self.weights, (components,)),
-            "startprob": _frozen("startprob", self.startprob, (components, states)),
-            "transmat": _frozen("transmat", self.transmat, (components, states, states)),
-            "mixture_weights": _frozen(
+            "weights": frozen_array("weights", self.weights, (components,)),
+            "startprob": frozen_array("startprob", self.startprob, (components, states)),
+            "transmat": frozen_array("transmat", self.transmat, (components, states, states)),
+            "mixture_weights": frozen_array(
                 "mixture_weights", self.mixture_weights, (components, states, mixtures)
             ),
             "means": means,
-            "covars": _frozen("covars", self.covars, shape),
+            "covars": frozen_array("covars", self.covars, shape, LARGEST_COVARIANCE),
         }
         for name in ("weights", "startprob", "transmat", "mixture_weights"):
-            _check_distributions(name, checked[name])
-        _check_covariances("covars", checked["covars"], features, full)
+            check_distributions(name, checked[name])
+        check_covariances("covars", checked["covars"], full)
         for name, array in checked.items():
             object.__setattr__(self, name, array)
 
@@ -546,16 +347,46 @@ class H3M(_Container):
     def __len__(self) -> int:
         return self.means.shape[0]
 
-    def __getitem__(self, k: int) -> HMM:
-        if not -len(self) <= k < len(self):
-            raise IndexError(f"component {k} of a mixture of {len(self)} HMMs")
-        return HMM(
-            self.startprob[k],
-            self.transmat[k],
-            self.mixture_weights[k],
-            self.means[k],
-            self.covars[k],
-        )
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> HMM: ...
+
+    @overload
+    def __getitem__(self, key: slice | Sequence[int] | NDArray[Any]) -> H3M: ...
+
+    def __getitem__(
+        self, key: int | np.integer[Any] | slice | Sequence[int] | NDArray[Any]
+    ) -> HMM | H3M:
+        names = ("startprob", "transmat", "mixture_weights", "means", "covars")
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"component {key} of a mixture of {len(self)} HMMs")
+            return HMM(*(getattr(self, name)[key] for name in names))
+        chosen = self._chosen(key)
+        weights = self.weights[chosen]
+        if not weights.sum() > 0:
+            raise ValueError(f"the components {chosen.tolist()} have no weight")
+        # The ratio is exactly 1 where every component is chosen.
+        weights = weights / (weights.sum() / self.weights.sum())
+        return H3M(weights, *(getattr(self, name)[chosen] for name in names))
+
+    def _chosen(self, key: Any) -> Integers:
+        """Return the indices that a slice, integers or a mask stand for."""
+        indices = np.arange(len(self))
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            if key.ndim != 1 or (key.size and key.dtype.kind not in "biu"):
+                raise TypeError(
+                    f"component index is {key!r}, expected an integer, a slice, a list of integers "
+                    "or a mask"
+                )
+            key = key if key.size else key.astype(np.int64)
+        try:
+            chosen = indices[key]
+        except IndexError as error:
+            raise IndexError(f"{error}, in a mixture of {len(self)} HMMs") from None
+        if not chosen.size:
+            raise ValueError("no component is chosen; a mixture needs at least one")
+        return chosen
 
     def __iter__(self) -> Iterator[HMM]:
         return (self[k] for k in range(len(self)))
@@ -676,10 +507,8 @@ class H3M(_Container):
         states : array of int, shape (n_sequences, length)
             The hidden states.
         """
-        if n_sequences < 0:
-            raise ValueError(f"n_sequences is {n_sequences}, expected a number >= 0")
-        if length < 1:
-            raise ValueError(f"length is {length}, expected a number >= 1")
+        n_sequences = check_count("n_sequences", n_sequences, 0)
+        length = check_count("length", length)
         rng = generator(random_state)
         components = _draw(rng, np.broadcast_to(self.weights, (n_sequences, len(self))))
         states = np.empty((n_sequences, length), dtype=np.int64)

@@ -1,5 +1,7 @@
 """The containers: validation, padding, sampling, files and the bridge to hmmlearn."""
 
+import copy
+import io
 import pickle
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import pytest
 from hmmlearn.hmm import GMMHMM, CategoricalHMM, GaussianHMM
 from vhem_examples import left_right_hmm, random_h3m, random_hmm, replaced
 
-from vhem import H3M, HMM
+from vhem import H3M, HMM, ModelFileError
 
 PARAMETERS = ("startprob", "transmat", "weights", "means", "covars")
 
@@ -70,6 +72,54 @@ def test_indefinite_and_asymmetric_covariances_are_named():
         replaced(h3m, covars=skewed)
 
 
+def test_any_container_of_the_same_numbers_gives_the_same_model(tmp_path):
+    means = np.arange(12.0).reshape(2, 2, 3)
+    np.save(tmp_path / "means.npy", means)
+    frozen = means.copy()
+    frozen.flags.writeable = False
+    wide = np.repeat(means, 2, axis=-1)
+
+    def build(m):
+        return HMM([1, 0], np.eye(2), np.full((2, 2), 0.5), m, np.ones((2, 2, 3)))
+
+    for same in (
+        np.asfortranarray(means),
+        frozen,
+        np.load(tmp_path / "means.npy", mmap_mode="r"),
+        wide[..., ::2],
+        means.astype(">f8"),
+        means.astype(np.float32),
+        means.astype(np.longdouble),
+        means.astype(np.uint8),
+        means.astype(object),
+        np.ma.array(means),
+        means.tolist(),
+        tuple(means),
+    ):
+        assert build(same) == build(means)
+    assert build(means > 3) == build((means > 3).astype(float))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.ones((2, 1, 2)) + 1j, "means is not a rectangular array of real numbers.*complex"),
+        (np.full((2, 1, 2), "1"), "means is not a rectangular array of real numbers"),
+        (np.zeros((2, 1, 2), "M8[s]"), "means is not a rectangular array of real numbers"),
+        (np.zeros((2, 1, 2), [("a", "f8")]), "means is not a rectangular array"),
+        (np.full((2, 1, 2), None), r"means\[0, 0, 0\] is nan"),
+        (np.ma.masked_equal([[[0, 1]], [[2, 3]]], 1), "means has masked entries"),
+        ([np.ma.masked_equal([[0, 1]], 1), [[2, 3]]], "means has masked entries"),
+        (np.full((2, 1, 2), 1e300), r"means\[0, 0, 0\] is 1e\+300, .* its square overflows"),
+        (np.full((2, 1, 2), np.longdouble("1e4000")), r"means\[0, 0, 0\] is inf"),
+        (None, "means"),
+    ],
+)
+def test_what_is_no_array_of_real_numbers_is_named(value, message):
+    with pytest.raises(ValueError, match=message):
+        HMM([1, 0], np.eye(2), np.ones((2, 1)), value, np.ones((2, 1, 2)))
+
+
 def test_arrays_are_copies_and_read_only_even_after_pickling():
     means = np.zeros((1, 1, 2))
     hmm = HMM([1.0], [[1.0]], [[1.0]], means, np.ones((1, 1, 2)))
@@ -94,6 +144,67 @@ def test_components_are_the_stacked_models():
     with pytest.raises(IndexError, match="component 3 of a mixture of 3 HMMs"):
         h3m[3]
     np.testing.assert_allclose(h3m.weights, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("key", "chosen"),
+    [
+        (slice(1, 3), [1, 2]),
+        (slice(None), [0, 1, 2, 3]),
+        (slice(None, None, -2), [3, 1]),
+        ([2, 0], [2, 0]),
+        ((3, 3), [3, 3]),
+        (np.array([-1, 1], dtype=np.int8), [3, 1]),
+        (np.array([False, True, True, False]), [1, 2]),
+        ([True, False, False, True], [0, 3]),
+    ],
+)
+def test_chosen_components_are_a_mixture(key, chosen):
+    h3m = random_h3m(np.random.default_rng(0), K=4, S=2, M=2, d=3)
+    part = h3m[key]
+    assert list(part) == [h3m[k] for k in chosen]
+    np.testing.assert_allclose(part.weights, h3m.weights[chosen] / h3m.weights[chosen].sum())
+    assert (part == h3m) == (chosen == [0, 1, 2, 3])
+
+
+def test_wrong_choice_of_components_is_named():
+    h3m = random_h3m(np.random.default_rng(0), K=3, S=2, M=1, d=2, weights=[0.0, 0.0, 1.0])
+    for key, error, message in [
+        ("a", TypeError, "component index is"),
+        (1.0, TypeError, "component index is"),
+        (True, TypeError, "component index is"),
+        ([[0, 1]], TypeError, "component index is"),
+        ([0, 3], IndexError, "in a mixture of 3 HMMs"),
+        ([True, False], IndexError, "in a mixture of 3 HMMs"),
+        ([], ValueError, "no component is chosen"),
+        (slice(3, 1), ValueError, "no component is chosen"),
+        (slice(0, 2), ValueError, r"the components \[0, 1\] have no weight"),
+    ]:
+        with pytest.raises(error, match=message):
+            h3m[key]
+
+
+def test_equal_models_are_equal_however_they_were_made(tmp_path):
+    h3m = random_h3m(np.random.default_rng(0), K=2, S=3, M=2, d=2)
+    hmm = h3m[0]
+    for model in (h3m, hmm):
+        model.save(tmp_path / "model")
+        for again in (
+            copy.copy(model),
+            copy.deepcopy(model),
+            pickle.loads(pickle.dumps(model)),
+            type(model).load(tmp_path / "model"),
+            replaced(model),
+        ):
+            assert again == model
+            assert hash(again) == hash(model)
+        assert model != replaced(model, means=model.means + 1e-9)
+    assert hmm != h3m
+    assert hmm != h3m[:1]
+    assert hmm in h3m
+    zero = HMM([1.0], [[1.0]], [[1.0]], [[[0.0]]], [[[1.0]]])
+    assert zero == replaced(zero, means=-zero.means)
+    assert len({zero, replaced(zero, means=-zero.means)}) == 1
 
 
 def test_bad_stack_is_named():
@@ -220,52 +331,84 @@ def test_file_round_trip_is_exact_and_its_bytes_depend_on_the_model_only(tmp_pat
         assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "model"]
 
 
-def test_unreadable_files_are_explained(tmp_path):
-    rng = np.random.default_rng(7)
-    h3m = random_h3m(rng, 3, 2, 2, 3)
+def npz(path, **arrays):
+    """A file like those of ``save``, of the arrays given."""
+    np.savez(path, **arrays)
+    return path.read_bytes()
+
+
+def npy(descr, shape, n_bytes):
+    """An array file whose header may promise more than there is."""
+    header = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return (
+        b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(n_bytes)
+    )
+
+
+def exchanged(path, compression=zipfile.ZIP_STORED, **members):
+    """The content of a saved model with some of its members exchanged."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(buffer, "w", compression) as out:
+        for name in whole.namelist():
+            out.writestr(name, members.get(name.removesuffix(".npy"), whole.read(name)))
+    return buffer.getvalue()
+
+
+def test_unreadable_files_are_one_error_that_names_the_file(tmp_path):
+    h3m = random_h3m(np.random.default_rng(7), 3, 2, 2, 3)
     path = tmp_path / "model.npz"
     h3m.save(path)
     whole = path.read_bytes()
-
+    arrays = {name: getattr(h3m, name) for name in h3m.__dataclass_fields__}
+    marks = {"format": "vhem.H3M", "format_version": 1}
+    flipped = bytearray(whole)
+    with zipfile.ZipFile(path) as archive:
+        flipped[archive.getinfo("means.npy").header_offset + 300] ^= 0xFF
+    other = tmp_path / "other.npz"
+    not_whole = "not a whole vhem.H3M file"
+    for content, reason in [
+        (whole[: len(whole) // 2], not_whole),
+        (whole[:-30], not_whole),
+        (bytes(flipped), not_whole),
+        (b"", not_whole),
+        (bytes(5000), not_whole),
+        (b"no archive at all", not_whole),
+        (pickle.dumps(h3m), not_whole),
+        (npz(other, format=np.array(["x", object()], dtype=object)), not_whole),
+        (exchanged(path, zipfile.ZIP_DEFLATED), not_whole),
+        (exchanged(path, means=npy("<f8", (10**12,), 64)), not_whole),
+        (exchanged(path, means=npy("<f8", (2**62, 4), 64)), not_whole),
+        (exchanged(path, means=npy("|O", (3,), 24)), not_whole),
+        (exchanged(path, means=npy("<c16", (3, 2, 2, 3), 576)), not_whole),
+        (exchanged(path, means=npy("<f8", (3, 2, 2, -3), 288)), not_whole),
+        (npz(other, means=h3m.means), "it has no format mark"),
+        (npz(other, **marks, means=h3m.means), r"lacks the array\(s\) weights, startprob"),
+        (npz(other, **{**marks, "format_version": 99}), "99 is newer than this library reads"),
+        (npz(other, **{**marks, "format_version": 1.5}), "1.5 is no version"),
+        (npz(other, **marks, **{**arrays, "weights": np.ones(3)}), "weights sums to 3, expected 1"),
+        (npz(other, **{**marks, "format": "vhem.HMM"}), "holds vhem.HMM, expected vhem.H3M"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match=rf"model.npz: .*{reason}") as caught:
+            H3M.load(path)
+        assert caught.value.path == path
+    with pytest.raises(ModelFileError, match="is a folder"):
+        H3M.load(tmp_path)
     with pytest.raises(FileNotFoundError):
         H3M.load(tmp_path / "absent.npz")
-    with pytest.raises(ValueError, match=r"model.npz: holds vhem.H3M, expected vhem.HMM"):
-        HMM.load(path)
-    for damaged in (whole[: len(whole) // 2], b"", b"no archive at all", whole[:-30]):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"model.npz: not a whole vhem.H3M file"):
-            H3M.load(path)
-
-    np.savez(path, means=h3m.means)
-    with pytest.raises(ValueError, match="it has no format mark"):
-        H3M.load(path)
-    np.savez(path, format="vhem.H3M", format_version=1, means=h3m.means)
-    with pytest.raises(ValueError, match=r"lacks the array\(s\) weights, startprob"):
-        H3M.load(path)
-    np.savez(path, format="vhem.H3M", format_version=99)
-    with pytest.raises(ValueError, match="format version 99 is newer than this library reads"):
-        H3M.load(path)
-    arrays = {name: getattr(h3m, name) for name in h3m.__dataclass_fields__}
-    arrays["weights"] = np.ones(3)
-    np.savez(path, format="vhem.H3M", format_version=1, **arrays)
-    with pytest.raises(ValueError, match=r"model.npz: weights sums to 3, expected 1"):
-        H3M.load(path)
-    np.savez(path, format=np.array(["x", object()], dtype=object), format_version=1)
-    with pytest.raises(ValueError, match=r"not a whole vhem\.H3M file"):
-        H3M.load(path)
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert str(copied) == str(caught.value)
 
 
-def test_flipped_byte_is_noticed(tmp_path):
-    h3m = random_h3m(np.random.default_rng(8), 3, 2, 2, 3)
-    path = tmp_path / "model.npz"
-    h3m.save(path)
-    content = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path) as archive:
-        offset = archive.getinfo("means.npy").header_offset
-    content[offset + 300] ^= 0xFF
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"not a whole vhem\.H3M file"):
-        H3M.load(path)
+def test_failed_save_leaves_the_old_model_and_nothing_else(tmp_path, monkeypatch):
+    old, new = (random_hmm(np.random.default_rng(seed), 2, 1, 2) for seed in (0, 1))
+    path = tmp_path / "model"
+    old.save(path)
+    monkeypatch.setattr(np.lib.format, "write_array", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        new.save(path)
+    assert HMM.load(path) == old
+    assert list(tmp_path.iterdir()) == [path]
 
 
 # --- hmmlearn -----------------------------------------------------------------------------------

@@ -1,0 +1,174 @@
+"""What the immutable containers of arrays share: equality, pickling and a file format."""
+
+from __future__ import annotations
+
+import io
+import os
+import uuid
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Container", "ModelFileError"]
+
+_FORMAT_VERSION = 1
+
+
+class ModelFileError(ValueError):
+    """A file is not a whole, valid model.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    reason : str
+        What is wrong with it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
+        # Both go to the base class, which is what pickling gives back to the constructor.
+        super().__init__(path, reason)
+        self.path = Path(path)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class Container:
+    """A frozen dataclass whose fields are arrays."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Unpickled arrays are writeable; going through the constructor freezes them again.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is of the same class and all numbers are equal."""
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        # Numbers, not bytes: 0 and -0 are equal.
+        return hash((type(self), *(tuple(getattr(self, f.name).flat) for f in fields(self))))  # type: ignore[arg-type]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to an ``.npz`` file.
+
+        The file holds plain arrays (no pickle) and a format version. It is written beside its
+        place and moved there when it is whole and on the disk, so that the place holds the old
+        content or the new, whatever happens. Equal models give equal bytes.
+
+        Parameters
+        ----------
+        path : path-like
+            Name of the file, used as it is: no suffix is added.
+        """
+        path = Path(path)
+        arrays: dict[str, NDArray[Any]] = {
+            "format": np.array(f"vhem.{type(self).__name__}"),
+            "format_version": np.array(_FORMAT_VERSION),
+        }
+        arrays.update({f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
+        temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
+        try:
+            with temporary.open("xb") as file:
+                with zipfile.ZipFile(file, "w") as archive:
+                    for name, array in arrays.items():
+                        # A ZipInfo of our own carries no time stamp, unlike numpy.savez.
+                        with archive.open(
+                            zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True
+                        ) as member:
+                            np.lib.format.write_array(member, array, allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model written by :meth:`save`. Pickled content is never executed.
+
+        Parameters
+        ----------
+        path : path-like
+            Name of the file.
+
+        Returns
+        -------
+        Container
+            An instance of the class that it is called on.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ModelFileError
+            If the file is cut or damaged, was not written by :meth:`save` of this class, was
+            written by a newer version of the library, or holds arrays that are no valid model.
+        """
+        if Path(path).is_dir():
+            raise ModelFileError(path, "is a folder")
+        content = Path(path).read_bytes()
+        kind = f"vhem.{cls.__name__}"
+        try:
+            arrays = _read_arrays(content)
+        # What the parsers of zip archives and of array headers raise on arbitrary bytes is
+        # documented nowhere, and all of it means the same.
+        except Exception as error:
+            raise ModelFileError(path, f"not a whole {kind} file ({error})") from error
+        if "format" not in arrays or "format_version" not in arrays:
+            raise ModelFileError(path, f"not a {kind} file (it has no format mark)")
+        if (found := str(arrays["format"])) != kind:
+            raise ModelFileError(path, f"holds {found}, expected {kind}")
+        version = arrays["format_version"]
+        if version.shape != () or version.dtype.kind not in "iu" or version < 1:
+            raise ModelFileError(path, f"format version {version} is no version")
+        if version > _FORMAT_VERSION:
+            raise ModelFileError(
+                path,
+                f"format version {version} is newer than this library reads "
+                f"({_FORMAT_VERSION}); update the library",
+            )
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        if missing := [name for name in names if name not in arrays]:
+            raise ModelFileError(path, f"lacks the array(s) {', '.join(missing)}")
+        try:
+            return cls(*(arrays[name] for name in names))
+        except ValueError as error:
+            raise ModelFileError(path, str(error)) from error
+
+
+def _read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """Arrays of an uncompressed ``.npz`` file.
+
+    Unlike :func:`numpy.load` it allocates nothing on the word of a header: members are stored, so
+    none is larger than the file, and an array must have the size of its member.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for info in archive.infolist():
+            name = info.filename.removesuffix(".npy")
+            if name in arrays:
+                raise ValueError(f"{name} is there twice")
+            if info.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{name} is compressed")
+            member = io.BytesIO(archive.read(info))
+            version = np.lib.format.read_magic(member)
+            if version != (1, 0):
+                raise ValueError(f"{name} has array format {version}")
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+            if dtype.kind not in "fiubU":
+                raise ValueError(f"{name} holds {dtype}")
+            data = member.read()
+            if dtype.itemsize == 0 or min(shape, default=0) < 0:
+                raise ValueError(f"{name} has shape {shape} of {dtype}")
+            array = np.frombuffer(data, dtype)
+            arrays[name] = array.reshape(shape, order="F" if fortran else "C")
+    return arrays
