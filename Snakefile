@@ -19,32 +19,33 @@ include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 
 
+# Whoever starts Snakemake: what is written from now on leaves its digest.
+onstart:
+    keep_digests(Path(RESULTS))
+
+
+# Everything by its name: of a file that only others are made from, Snakemake does not ask whether it
+# is still there.
 rule all:
     default_target: True
     input:
         run_record(),
+        run_files(),
 
 
 rule textures:
     input:
-        figure_files("textures"),
-        table_files("textures"),
-        metric_files("textures"),
+        experiment_files("textures"),
 
 
 rule faces:
     input:
-        figure_files("faces"),
-        table_files("faces"),
-        metric_files("faces"),
+        experiment_files("faces"),
 
 
 rule motion:
     input:
-        figure_files("motion"),
-        table_files("motion"),
-        metric_files("motion"),
-        timing_files("motion"),
+        experiment_files("motion"),
 
 
 # What may be passed on: the report of this target is the public one.
@@ -58,9 +59,7 @@ rule shareable:
 
 rule music:
     input:
-        table_files("music"),
-        metric_files("music"),
-        timing_files("music"),
+        experiment_files("music"),
 
 
 rule figures:

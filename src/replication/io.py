@@ -1,15 +1,17 @@
 """Files that are either whole or absent, logs that hold everything, and the record of a run.
 
 Every artefact of a run is written through this module, so that a kill at any moment leaves
-either the old file, the new file or no file, never half of one.
+either the old file, the new file or no file, never half of one. What is written into a run leaves
+its digest there, and a job checks those of its inputs, see :mod:`replication.digests`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import ctypes
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -20,8 +22,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from replication.digests import (
+    AlteredFileError,
+    check_digests,
+    leave_digest,
+    partial_folder,
+    sha256_of,
+)
+
 __all__ = [
     "METRIC_COLUMNS",
+    "AlteredFileError",
     "atomic_path",
     "log_to",
     "read_json",
@@ -29,6 +40,8 @@ __all__ = [
     "save_array",
     "save_arrays",
     "sha256_of",
+    "start_job",
+    "swap_in",
     "write_json",
     "write_table",
 ]
@@ -53,9 +66,10 @@ METRIC_COLUMNS = (
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path that becomes ``path`` only if the block succeeds.
 
-    The temporary file stands in the folder of ``path``, so that the final rename stays on one
-    file system and is atomic. It keeps the suffix of ``path`` because many writers choose their
-    format by it. Missing folders are created.
+    The temporary file stands on the file system of ``path``, so that the final rename is atomic:
+    in the ``.partial`` of a folder above that has one, which the next run empties, or beside
+    ``path``. It keeps the suffix of ``path`` because many writers choose their format by it.
+    Missing folders are created.
 
     Parameters
     ----------
@@ -79,7 +93,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=partial_folder(path), prefix=".", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -88,15 +102,38 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
+        record = leave_digest(path, temporary)
         temporary.replace(path)
+        if record is not None:
+            record.touch()
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def sha256_of(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file's bytes as lower-case hexadecimal digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def swap_in(new: Path, final: Path) -> None:
+    """Let a finished folder take the place of another one at once; the old one is thrown away.
+
+    Where the file system cannot exchange two names, a kill may leave the old folder as
+    ``.<name>.old`` and none in its place.
+    """
+    old = final.with_name(f".{final.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists() and _exchange(new, final):
+        new.rename(old)
+    else:
+        if final.exists():
+            final.rename(old)
+        new.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names by Linux's ``renameat2``; say whether that was possible."""
+    here, exchange = -100, 2
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -125,6 +162,35 @@ def log_to(path: str | os.PathLike[str]) -> None:
     with path.open("wb", buffering=0) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
+
+
+def start_job(job: Any) -> None:
+    """Begin a job: its output goes to its log, and its inputs are what their writers left.
+
+    Parameters
+    ----------
+    job : snakemake.script.Snakemake
+        What a script knows as ``snakemake``.
+
+    Raises
+    ------
+    SystemExit
+        With a line in the log that names the first input that is cut, altered or exchanged.
+    """
+    log_to(job.log[0])
+    # A script that is run without Snakemake, in a test, is handed a plain namespace.
+    inputs = job.input if isinstance(job.input, Iterable) else vars(job.input).values()
+    try:
+        check_digests(path for each in inputs for path in ([each] if _is_path(each) else each))
+    except AlteredFileError as error:
+        raise SystemExit(
+            f"{error}; `make reproduce` moves it away and makes it again (or delete it, if "
+            "Snakemake was started by hand)"
+        ) from None
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
 
 
 def save_array(path: str | os.PathLike[str], array: npt.NDArray[Any]) -> None:

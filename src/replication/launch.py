@@ -32,6 +32,8 @@ from typing import IO, Any
 import psutil
 import yaml
 
+from replication.digests import mend
+
 __all__ = ["main", "merged_configuration"]
 
 
@@ -85,11 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if n_ended := _end_orphans():
                     print(f"Jobs of it that were still at work are ended: {n_ended}.")
                 subprocess.run([*command, "--unlock", "--quiet", "all"], check=True)
-            status = _run(command, lock)
+            results = Path("results") / str(merged_configuration(*options.configfile).get("run"))
+            raw = Path("data/raw") / results.name
+            status = mend(results, raw, lambda files: _make_again(options, files, lock))
+            status = status or _run(command, lock)
     except AnotherRunIsActive as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    results = Path("results") / str(merged_configuration(*options.configfile).get("run"))
     if status < 0:
         print(
             f"error: Snakemake was ended by signal {-status} ({signal.strsignal(-status)}); "
@@ -292,6 +296,13 @@ def _run(command: Sequence[str], lock: IO[str]) -> int:
     if status >= 0 or _snakemake_locks() <= locks_of_others:
         _rewrite(lock, {"pid": os.getpid(), "state": "ended"})
     return status
+
+
+def _make_again(options: argparse.Namespace, files: list[str], lock: IO[str]) -> int:
+    """Make files that were set aside, unless the settings no longer ask for them."""
+    command = _snakemake_command(argparse.Namespace(**{**vars(options), "targets": files}))
+    plan = subprocess.run([*command, "--dry-run", "--quiet", "all"], capture_output=True)
+    return _run(command, lock) if plan.returncode == 0 else 0
 
 
 def _snakemake_locks() -> set[str]:

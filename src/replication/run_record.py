@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ def describe_run(
     data: Sequence[Mapping[str, Any]],
     lock: str | Path,
     dictionaries: Mapping[str, str | Path] | None = None,
+    *,
+    files: Iterable[str | Path] = (),
+    run: Path = Path(),
 ) -> dict[str, Any]:
     """Describe a run well enough to repeat it.
 
@@ -43,17 +46,22 @@ def describe_run(
     dictionaries : mapping of str to path-like, optional
         From a variant of the faces to its dictionary of HOGgles, for
         :func:`describe_dictionary`; variants without one of their own use that of ``main``.
+    files : iterable of path-like
+        What the run promises: scores, figures, tables, ...
+    run : pathlib.Path
+        Folder that the record's ``files`` are relative to.
 
     Returns
     -------
     dict
-        ``config``, ``data``, ``dictionaries``, ``python``, ``packages`` (name to version),
-        ``lock_sha256`` and ``git`` (commit and whether the tree differed from it; ``None`` outside
-        a checkout).
+        ``config``, ``data``, ``files`` (path to SHA-256), ``dictionaries``, ``python``,
+        ``packages`` (name to version), ``lock_sha256`` and ``git`` (commit and whether the tree
+        differed from it; ``None`` outside a checkout).
     """
     return {
         "config": dict(config),
         "data": list(data),
+        "files": {Path(file).relative_to(run).as_posix(): sha256_of(file) for file in files},
         "dictionaries": {
             variant: describe_dictionary(path) for variant, path in (dictionaries or {}).items()
         },

@@ -27,6 +27,7 @@ from replication.features.skeleton import (
     motion_features,
     pose,
 )
+from replication.io import AlteredFileError, sha256_of
 
 NAME = "cmu_mocap"
 GOLDEN = Path(__file__).parents[1] / "golden" / "mocap" / "forward_kinematics.npz"
@@ -215,6 +216,9 @@ def test_unreadable_file_of_a_manifest_is_named(synthetic, tmp_path):
     for file in manifest["file"]:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_bytes((raw / file).read_bytes()[:-100])
+    with pytest.raises(AlteredFileError, match=r"16\.asf: is not the file that was checked"):
+        load_recordings(manifest, tmp_path)
+    manifest = manifest.assign(sha256=[sha256_of(tmp_path / file) for file in manifest["file"]])
     with pytest.raises(MotionFileError, match=r"16\.asf:\d+: "):
         load_recordings(manifest, tmp_path)
 
@@ -235,6 +239,7 @@ def test_leading_frames_without_a_body_are_dropped(tmp_path, synthetic):
     for file in manifest["file"]:
         (tmp_path / file).write_bytes((raw / file).read_bytes())
     write_amc(tmp_path / "all_asfamc/subjects/16/16_15.amc", skeleton, values, "test")
+    manifest = manifest.assign(sha256=[sha256_of(tmp_path / file) for file in manifest["file"]])
     (recording,) = load_recordings(manifest, tmp_path).recordings
     assert recording.n_unsolved == 5
     assert len(recording.motion.values) == len(values) - 5

@@ -15,6 +15,7 @@ from replication.features.hoggles import (
     make_dictionary,
     sample_photographs,
 )
+from replication.io import sha256_of
 from replication.protocols.hoggles_quality import grey_correlations, inversion_rows
 from replication.protocols.samples import sample_panels
 from sliced_wasserstein import SlicedWassersteinEmbedding
@@ -38,6 +39,7 @@ def manifest(tmp_path):
     ]
     for seed, row in enumerate(rows):
         picture(seed).save(tmp_path / row["file"])
+        row["sha256"] = sha256_of(tmp_path / row["file"])
     return pd.DataFrame(rows)
 
 

@@ -30,7 +30,7 @@ def test_every_script_belongs_to_a_rule_and_is_short(repository):
     for path in scripts:
         text = path.read_text()
         assert len(text.splitlines()) <= 40, path.name
-        assert "log_to(snakemake.log[0])" in text, path.name
+        assert "start_job(snakemake)" in text, path.name
 
 
 def test_scripts_import_the_project_and_little_else(repository):

@@ -9,6 +9,7 @@ from replication.config import (
     share_sources,
     svm_blocks,
 )
+from replication.digests import keep_digests
 from replication.sharing import DATASET_OF, FIGURES, withheld_figures
 
 try:
@@ -37,6 +38,17 @@ METRICS = {
     "motion": ["hierarchy", "convergence"],
     "music": ["cal500", "order", "estimation"],
 }
+# What figures draw that is no score.
+FIGDATA = {
+    "textures": [
+        "textures_samples.npz",
+        "textures_inverses.npz",
+        "definiteness.csv",
+    ],
+    "faces": ["faces_samples.npz", "faces_inverses.npz"],
+    "motion": ["motion_hierarchies.csv", "motion_exemplars.npz"],
+    "music": [],
+}
 # Protocols whose seconds count as results.
 TIMINGS = {
     "textures": [],
@@ -52,7 +64,7 @@ TABLES = {
 }
 # Markers have no skeleton to draw.
 NOT_DRAWN = (
-    {"extra_motion_clusters"}
+    {"extra_motion_clusters", "motion_exemplars.npz"}
     if config["datasets"]["cmu_mocap"]["format"] == "c3d"
     else set()
 )
@@ -482,6 +494,30 @@ def timing_files(*experiments):
         for experiment in enabled_experiments(*experiments)
         for name in TIMINGS[experiment]
     ]
+
+
+def figdata_files(*experiments):
+    """What the figures of the experiments (default: all) draw that is no score."""
+    names = {
+        name for e in enabled_experiments(*experiments) for name in FIGDATA[e]
+    } - NOT_DRAWN
+    return [results(f"figdata/{name}") for name in sorted(names)]
+
+
+def experiment_files(*experiments):
+    """All that a run promises of the experiments (default: all)."""
+    return [
+        *figure_files(*experiments),
+        *table_files(*experiments),
+        *metric_files(*experiments),
+        *timing_files(*experiments),
+        *figdata_files(*experiments),
+    ]
+
+
+def run_files():
+    """All that a run promises but its record, which lists these."""
+    return [*experiment_files(), results("claims.csv"), results("deviations.csv")]
 
 
 def withheld():

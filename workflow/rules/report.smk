@@ -2,10 +2,7 @@
 rule record_run:
     input:
         summaries=summaries(),
-        figures=figure_files(),
-        tables=table_files(),
-        claims=results("claims.csv"),
-        deviations=results("deviations.csv"),
+        files=run_files(),
         dictionaries=list(dictionaries().values()),
         lock="requirements.lock",
     output:

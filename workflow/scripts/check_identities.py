@@ -2,14 +2,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.identities import check_identities
 from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 experiment = snakemake.wildcards.experiment
 rows = check_identities(
     np.load(snakemake.input.densities),

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from replication.io import log_to, save_arrays, write_table
+from replication.io import save_arrays, start_job, write_table
 from replication.protocols.motion import (
     HierarchySettings,
     HMMSettings,
@@ -15,7 +15,7 @@ from vhem import H3M
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 names = snakemake.wildcards
 trials = range(int(names.first), int(names.last) + 1)
 runs, timings = cluster_motions(

@@ -1,12 +1,12 @@
 from typing import TYPE_CHECKING
 
-from replication.io import log_to, read_metrics, write_table
+from replication.io import read_metrics, start_job, write_table
 from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 for kind in ("metrics", "timings"):
     write_scores(
         snakemake.output[kind],

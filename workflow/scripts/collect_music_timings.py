@@ -1,6 +1,6 @@
 from typing import TYPE_CHECKING
 
-from replication.io import log_to, read_metrics
+from replication.io import read_metrics, start_job
 from replication.protocols.metrics import write_scores
 from replication.protocols.tagging import METHODS
 from replication.protocols.tagging_evaluation import song_stage
@@ -8,7 +8,7 @@ from replication.protocols.tagging_evaluation import song_stage
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 rows = read_metrics(snakemake.input.timings).fillna("").to_dict("records")
 write_scores(
     snakemake.output.timings,

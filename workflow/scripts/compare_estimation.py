@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.estimation import compare_estimation
 from replication.protocols.metrics import write_scores
 from replication.protocols.tagging import (
@@ -17,7 +17,7 @@ from replication.protocols.tagging import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 rows = compare_estimation(
     read_base("vhem", snakemake.input.models),
     FeatureFiles(snakemake.input.features),

@@ -3,14 +3,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.datasets import groups_of, read_manifest
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.metrics import write_scores
 from replication.protocols.svm import Grid, compare_multiclass
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 svm, experiment = snakemake.params.svm, snakemake.wildcards.experiment
 matrices = np.load(snakemake.input.matrices)
 manifest = read_manifest(snakemake.input.manifest)

@@ -1,15 +1,13 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replication.datasets import read_manifest
+from replication.datasets import raw_files, read_manifest
 from replication.features.cooccurrence import cooccurrence_matrices
-from replication.io import log_to, save_array
+from replication.io import save_array, start_job
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
-manifest = read_manifest(snakemake.input.manifest)
-files = [Path(snakemake.params.raw, file) for file in manifest["file"]]
+start_job(snakemake)
+files = raw_files(read_manifest(snakemake.input.manifest), snakemake.params.raw)
 densities = cooccurrence_matrices(files, **snakemake.params.settings, n_jobs=snakemake.threads)
 save_array(snakemake.output.densities, densities)

@@ -1,15 +1,14 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replication.datasets import read_manifest
+from replication.datasets import raw_files, read_manifest
 from replication.datasets.animal_faces import load_faces
 from replication.features.hoggles import hog_vectors
-from replication.io import log_to, save_array
+from replication.io import save_array, start_job
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
-files = [Path(snakemake.params.raw, f) for f in read_manifest(snakemake.input.images)["file"]]
+start_job(snakemake)
+files = raw_files(read_manifest(snakemake.input.images), snakemake.params.raw)
 vectors = hog_vectors(load_faces(files, snakemake.params.side, n_jobs=snakemake.threads))
 save_array(snakemake.output.vectors, vectors)

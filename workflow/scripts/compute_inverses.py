@@ -3,14 +3,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.datasets import read_manifest
-from replication.io import log_to, save_arrays
+from replication.io import save_arrays, start_job
 from replication.protocols.inverses import inverse_panels
 from sliced_wasserstein import SlicedWassersteinEmbedding
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 panels = inverse_panels(
     np.load(snakemake.input.densities),
     read_manifest(snakemake.input.manifest)["label"].to_numpy(),

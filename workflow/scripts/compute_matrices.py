@@ -2,13 +2,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to, save_arrays
+from replication.io import save_arrays, start_job
 from replication.protocols.matrices import compare_densities, compare_embeddings, compare_hog
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 densities = np.load(snakemake.input.densities)
 embedding = np.load(snakemake.input.embedding)
 # Images that are no photographs have no HOG vectors.

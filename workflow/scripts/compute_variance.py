@@ -2,14 +2,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.metrics import write_scores
 from replication.protocols.variance import variance_rows
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 experiment = snakemake.wildcards.experiment
 rows = variance_rows(
     np.load(snakemake.input.matrices),

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.metrics import write_scores
 from replication.protocols.tagging import SongSplit
 from replication.protocols.tagging_ceiling import ceilings, evaluate_ceilings
@@ -17,7 +17,7 @@ from replication.protocols.tagging_evaluation import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 split = SongSplit.from_arrays(np.load(snakemake.input.split))
 blocks = [dict(np.load(path)) for path in snakemake.input.scores]
 found = join_folds(split, blocks)

@@ -2,13 +2,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to
+from replication.io import atomic_path, start_job
 from replication.protocols.motion import HMMSettings, MotionSet, fit_hmms
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 models = fit_hmms(
     MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences,
     HMMSettings(**snakemake.params.hmms),
@@ -16,4 +16,5 @@ models = fit_hmms(
     seed=snakemake.params.seed,
     experiment="motion",
 )
-models.save(snakemake.output.models)
+with atomic_path(snakemake.output.models) as temporary:
+    models.save(temporary)

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from replication.io import log_to, save_arrays, write_table
+from replication.io import save_arrays, start_job, write_table
 from replication.protocols.tagging import (
     FeatureFiles,
     SequenceSettings,
@@ -13,7 +13,7 @@ from replication.protocols.tagging import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 models, timings = fit_song_models(
     snakemake.wildcards.kind,
     FeatureFiles([snakemake.input.features]),

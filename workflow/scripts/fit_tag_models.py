@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from replication.io import log_to, save_arrays, write_table
+from replication.io import save_arrays, start_job, write_table
 from replication.protocols.tagging import (
     SequenceSettings,
     SongSettings,
@@ -17,7 +17,7 @@ from replication.protocols.tagging import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 names = snakemake.wildcards
 models, timings = fit_tag_models(
     names.method,

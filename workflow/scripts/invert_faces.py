@@ -1,20 +1,20 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import read_manifest
+from replication.datasets import raw_files, read_manifest
 from replication.datasets.animal_faces import load_faces
 from replication.features.hoggles import PairedDictionary, hoggles
-from replication.io import log_to, save_array
+from replication.io import save_array, start_job
 from replication.naming import images_named
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
-files = [Path(snakemake.params.raw, f) for f in read_manifest(snakemake.input.images)["file"]]
-part = np.array_split(files, snakemake.params.blocks)[int(snakemake.wildcards.block)]
+start_job(snakemake)
+images = read_manifest(snakemake.input.images)
+rows = np.array_split(np.arange(len(images)), snakemake.params.blocks)
+part = raw_files(images.iloc[rows[int(snakemake.wildcards.block)]], snakemake.params.raw)
 faces = load_faces(part, snakemake.params.side)
 dictionary = PairedDictionary.load(snakemake.input.dictionary)
 with images_named(lambda: list(map(str, part))):

@@ -2,13 +2,13 @@ from typing import TYPE_CHECKING
 
 from replication.datasets import read_manifest
 from replication.features.hoggles import make_dictionary
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.seeds import repetition_seed
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 dictionary = make_dictionary(
     **snakemake.params.settings,
     manifest=read_manifest(snakemake.input.manifest),

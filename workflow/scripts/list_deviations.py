@@ -1,12 +1,12 @@
 from typing import TYPE_CHECKING
 
 from replication.deviations import list_deviations
-from replication.io import log_to, read_metrics, write_table
+from replication.io import read_metrics, start_job, write_table
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 table = list_deviations(
     snakemake.input.settings, snakemake.params.config, read_metrics(snakemake.input.metrics)
 )

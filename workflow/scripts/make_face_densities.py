@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.features.densities import image_densities
-from replication.io import log_to, save_array
+from replication.io import save_array, start_job
 from replication.naming import images_named
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 blocks = list(snakemake.input.hoggles)
 
 

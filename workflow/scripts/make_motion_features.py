@@ -1,13 +1,13 @@
 from typing import TYPE_CHECKING
 
 from replication.datasets import read_manifest
-from replication.io import log_to, save_arrays
+from replication.io import save_arrays, start_job
 from replication.protocols.motion import MotionSet
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 motions = MotionSet.from_files(
     read_manifest(snakemake.input.manifest),
     snakemake.params.raw,

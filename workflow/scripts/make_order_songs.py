@@ -1,12 +1,12 @@
 from typing import TYPE_CHECKING
 
 from replication.datasets.order_songs import prepare_order_songs
-from replication.io import log_to, write_json, write_table
+from replication.io import start_job, write_json, write_table
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 manifest, summary = prepare_order_songs(
     snakemake.params.raw,
     songs=snakemake.params.settings["songs"],

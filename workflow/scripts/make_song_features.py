@@ -1,20 +1,19 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replication.datasets import read_manifest
+from replication.datasets import raw_files, read_manifest
 from replication.features.mfcc import MFCC, LogMel, write_features
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.tagging import block_of_songs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 settings = snakemake.params.settings
 songs = block_of_songs(
     read_manifest(snakemake.input.manifest), int(snakemake.wildcards.block), settings["blocks"]
 )
-paths = [Path(snakemake.params.raw) / file for file in songs["file"]]
+paths = raw_files(songs, snakemake.params.raw)
 for output, features in (
     (snakemake.output.mfcc, MFCC(derivative_width=settings["derivative_width"])),
     (snakemake.output.mel, LogMel(settings["mel_bands"])),

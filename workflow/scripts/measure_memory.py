@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from replication.io import log_to, write_table
+from replication.io import start_job, write_table
 from replication.protocols.estimation import measure_memory
 from replication.protocols.tagging import (
     FeatureFiles,
@@ -17,7 +17,7 @@ from replication.protocols.tagging import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 rows = measure_memory(
     lambda: read_base("vhem", snakemake.input.models),
     FeatureFiles(snakemake.input.features),

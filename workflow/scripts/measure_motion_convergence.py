@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to, write_table
+from replication.io import start_job, write_table
 from replication.protocols.metrics import metric_table
 from replication.protocols.motion import HierarchySettings, HMMSettings, MotionSet
 from replication.protocols.motion_convergence import measure_convergence
@@ -10,7 +10,7 @@ from replication.protocols.motion_convergence import measure_convergence
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 found = measure_convergence(
     MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences,
     HMMSettings(**snakemake.params.hmms),

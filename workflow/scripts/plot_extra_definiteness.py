@@ -4,10 +4,10 @@ import pandas as pd
 
 from replication.figures.definiteness import plot_definiteness
 from replication.figures.style import save_figure
-from replication.io import log_to
+from replication.io import start_job
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 save_figure(plot_definiteness(pd.read_csv(snakemake.input.spectra)), snakemake.output)

@@ -4,12 +4,12 @@ import numpy as np
 
 from replication.figures.stick import plot_stick_figures
 from replication.figures.style import save_figure
-from replication.io import log_to, read_json
+from replication.io import read_json, start_job
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 notes = [read_json(summary) for summary in snakemake.input.summaries]
 shown = np.load(snakemake.input.exemplars)
 frames = np.split(shown["positions"], np.cumsum(shown["lengths"])[:-1])

@@ -2,12 +2,12 @@ from typing import TYPE_CHECKING
 
 from replication.figures.hierarchy import plot_hierarchies
 from replication.figures.style import save_figure
-from replication.io import log_to, read_json, read_metrics
+from replication.io import read_json, read_metrics, start_job
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 notes = [read_json(summary) for summary in snakemake.input.summaries]
 hierarchies = read_metrics([snakemake.input.hierarchies])
 save_figure(plot_hierarchies(hierarchies, notes), snakemake.output)

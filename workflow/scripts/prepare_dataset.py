@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
 from replication.datasets import DataSetError, fetch_archives, prepare, write_manifest
-from replication.io import log_to, write_json
+from replication.io import start_job, write_json
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -15,7 +15,7 @@ try:
     if settings["source"] == "download":
         # Before the log: terms and progress are for whoever sits at the terminal.
         fetch_archives(name, archives, raw=raw, allow_subset=allow_subset)
-    log_to(snakemake.log[0])
+    start_job(snakemake)
     prepared = prepare(
         name,
         source=settings["source"],
@@ -30,7 +30,7 @@ try:
     )
 except DataSetError as error:
     # A matter of the data, not of the program: no traceback.
-    log_to(snakemake.log[0])
+    start_job(snakemake)
     raise SystemExit(str(error)) from None
 write_manifest(snakemake.output.manifest, prepared)
 write_json(snakemake.output.summary, prepared.summary())

@@ -3,14 +3,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.datasets import read_manifest
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.kmeans import score_kmeans
 from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 experiment = snakemake.wildcards.experiment
 rows = score_kmeans(
     np.load(snakemake.input.matrices),

@@ -5,14 +5,14 @@ import numpy as np
 import pandas as pd
 
 from replication.datasets import groups_of, read_manifest
-from replication.io import log_to, write_table
+from replication.io import start_job, write_table
 from replication.protocols.matrices import TrainTemplate
 from replication.protocols.svm import Grid, cross_validate
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 start = perf_counter()
 manifest = read_manifest(snakemake.input.manifest)
 svm, names = snakemake.params.svm, snakemake.wildcards

@@ -2,14 +2,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.inverse_scores import inverse_rows
 from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 experiment = snakemake.wildcards.experiment
 rows = inverse_rows(np.load(snakemake.input.inverses), snakemake.params.n_angles)
 write_scores(snakemake.output.metrics, rows, experiment=experiment, summary=snakemake.input.summary)

@@ -1,20 +1,19 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import read_manifest
+from replication.datasets import raw_files, read_manifest
 from replication.datasets.animal_faces import load_faces
-from replication.io import log_to
+from replication.io import start_job
 from replication.protocols.hoggles_quality import inversion_rows
 from replication.protocols.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 images = read_manifest(snakemake.input.images)
-paths = [Path(snakemake.params.raw, file) for file in images["file"]]
+paths = raw_files(images, snakemake.params.raw)
 rows = inversion_rows(
     images,
     load_faces(paths, snakemake.params.side, n_jobs=snakemake.threads),

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.io import log_to, write_table
+from replication.io import start_job, write_table
 from replication.protocols.metrics import metric_table
 from replication.protocols.motion import MotionSet
 from replication.protocols.motion_scores import (
@@ -15,7 +15,7 @@ from replication.protocols.motion_scores import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 motions = MotionSet.from_arrays(np.load(snakemake.input.sequences))
 found = join_blocks(map(np.load, snakemake.input.runs))
 rows = score_hierarchies(motions.labels, motions.subjects, found)

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from replication.io import log_to, save_arrays, write_table
+from replication.io import save_arrays, start_job, write_table
 from replication.protocols.tagging import (
     FeatureFiles,
     SequenceSettings,
@@ -15,7 +15,7 @@ from replication.protocols.tagging import (
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 scores, timings = score_songs(
     snakemake.wildcards.method,
     pools_from_arrays(np.load(snakemake.input.models)),

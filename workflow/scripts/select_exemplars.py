@@ -4,14 +4,14 @@ import numpy as np
 
 from replication.datasets import read_manifest
 from replication.datasets.cmu_mocap import load_recordings
-from replication.io import log_to, save_arrays
+from replication.io import save_arrays, start_job
 from replication.protocols.motion import MotionSet
 from replication.protocols.motion_scores import cluster_exemplars, join_blocks
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 recordings = load_recordings(
     read_manifest(snakemake.input.manifest),
     snakemake.params.raw,

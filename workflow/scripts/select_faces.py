@@ -2,12 +2,12 @@ from typing import TYPE_CHECKING
 
 from replication.datasets import read_manifest
 from replication.datasets.animal_faces import select_faces
-from replication.io import log_to, write_table
+from replication.io import start_job, write_table
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 images = select_faces(
     read_manifest(snakemake.input.manifest),
     snakemake.params.raw,

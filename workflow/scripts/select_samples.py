@@ -3,14 +3,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.datasets import read_manifest
-from replication.io import log_to, save_arrays
+from replication.io import save_arrays, start_job
 from replication.protocols.samples import sample_panels
 from sliced_wasserstein import SlicedWassersteinEmbedding
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 panels = sample_panels(
     read_manifest(snakemake.input.manifest),
     np.load(snakemake.input.densities),

@@ -1,14 +1,16 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import read_manifest
-from replication.io import log_to, save_arrays
+from replication.datasets import raw_files, read_manifest
+from replication.io import save_arrays, start_job
 from replication.protocols.tagging import SongSplit, block_of_songs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
-songs = block_of_songs(read_manifest(snakemake.input.manifest), 0, 1)
+start_job(snakemake)
+manifest = read_manifest(snakemake.input.manifest)
+songs = block_of_songs(manifest, 0, 1)
+raw_files(manifest[manifest["label"] != "song"], snakemake.params.raw)
 split = SongSplit.from_folder(
     snakemake.params.raw,
     songs["id"].tolist(),

@@ -1,10 +1,10 @@
 from typing import TYPE_CHECKING
 
-from replication.io import log_to, read_metrics
+from replication.io import read_metrics, start_job
 from replication.tables import tabulate_face_classes, write_tables
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 write_tables(snakemake.output, tabulate_face_classes(read_metrics([snakemake.input.metrics])))

@@ -2,13 +2,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from replication.io import log_to, read_metrics
+from replication.io import read_metrics, start_job
 from replication.tables import tabulate_hierarchies, write_tables
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
-log_to(snakemake.log[0])
+start_job(snakemake)
 table = tabulate_hierarchies(
     read_metrics([snakemake.input.metrics]),
     read_metrics([snakemake.input.timings]),

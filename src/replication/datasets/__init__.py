@@ -22,6 +22,7 @@ from replication.datasets.manifest import (
     Prepared,
     Request,
     groups_of,
+    raw_files,
     read_manifest,
     write_manifest,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "fetch_archives",
     "groups_of",
     "prepare",
+    "raw_files",
     "read_manifest",
     "write_manifest",
 ]

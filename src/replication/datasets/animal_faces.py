@@ -27,6 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from replication.datasets.catalog import DataSet
 from replication.datasets.embedded import animal_faces as embedded
 from replication.datasets.images import ImageFileError, load_rgb
+from replication.datasets.manifest import raw_files
 
 __all__ = ["ANIMAL_FACES", "duplicate_groups", "load_faces", "select_classes", "select_faces"]
 
@@ -112,7 +113,7 @@ def select_faces(
     """
     chosen = select_classes(manifest, natural=natural)
     # Thumbnails of thumbnails: copies of other sizes are compared on one grid.
-    faces = load_faces([Path(raw, file) for file in chosen["file"]], _COMPARED, n_jobs=n_jobs)
+    faces = load_faces(raw_files(chosen, raw), _COMPARED, n_jobs=n_jobs)
     return chosen.assign(group=duplicate_groups(faces))
 
 

@@ -33,6 +33,7 @@ from replication.datasets.asf_amc import Motion, MotionFileError, Skeleton, read
 from replication.datasets.c3d import MarkerRecording, read_c3d
 from replication.datasets.catalog import RESOURCES, DataSet, DataSetError
 from replication.datasets.embedded import cmu_mocap as embedded
+from replication.datasets.manifest import raw_files
 
 __all__ = [
     "CLASS_SIZES",
@@ -235,6 +236,7 @@ def load_recordings(
             f"cmu_mocap: {len(here)} of {len(listed_motions())} sequences have a file and a "
             f"skeleton; missing: {', '.join(missing)}"
         )
+    raw_files(manifest, raw)
     folder = Path(raw)
     skeletons = {m.skeleton_file: read_asf(folder / m.skeleton_file) for m in here}
     recordings = tuple(_recording(folder, m, skeletons[m.skeleton_file]) for m in here)
@@ -295,6 +297,7 @@ def load_markers(
             f"cmu_mocap: {len(here)} of {len(listed_motions())} sequences have markers; "
             f"missing: {', '.join(missing)}"
         )
+    raw_files(manifest, raw)
     recordings = tuple(read_c3d(Path(raw) / m.marker_file, max_gap_s=max_gap_s) for m in here)
     return MarkerRecordings(here, recordings, missing)
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from replication.datasets.catalog import DataSet
-from replication.io import atomic_path, read_json, sha256_of, write_json
+from replication.digests import PARTIAL, check_sums, empty_partial
+from replication.io import atomic_path, read_json, sha256_of, swap_in, write_json
 
 __all__ = [
     "COLUMNS",
@@ -27,6 +28,7 @@ __all__ = [
     "Request",
     "build_table",
     "groups_of",
+    "raw_files",
     "read_manifest",
     "standing",
     "write_manifest",
@@ -215,6 +217,25 @@ def read_manifest(path: str | os.PathLike[str]) -> pd.DataFrame:
     return used
 
 
+def raw_files(manifest: pd.DataFrame, raw: str | os.PathLike[str]) -> list[Path]:
+    """Give the paths of a manifest's files; each still is what it was when it was prepared.
+
+    Parameters
+    ----------
+    manifest : pandas.DataFrame
+        Rows as :func:`read_manifest` returns them.
+    raw : path-like
+        Folder that the files are relative to.
+
+    Raises
+    ------
+    AlteredFileError
+        If a file is missing, or has another SHA-256 than the manifest says.
+    """
+    check_sums(Path(raw), dict(zip(manifest["file"], manifest["sha256"], strict=True)))
+    return [Path(raw, file) for file in manifest["file"]]
+
+
 def groups_of(manifest: pd.DataFrame) -> npt.NDArray[np.int_] | None:
     """Give the group of each file that a protocol must not take apart.
 
@@ -260,8 +281,12 @@ class RawFolder:
         self._identity = dict(identity)
         self._beside = self._final.with_name(f".{self._final.name}.new")
         self.path = self._final
-        if self._matches(self._final):
-            return
+        if not self._matches(self._final):
+            self._begin()
+        empty_partial(self.path)
+
+    def _begin(self) -> None:
+        """Choose the folder for files that are not there yet, and empty it."""
         if self._is_foreign(self._final):
             raise ValueError(
                 f"{self._final} holds files but no record of their source, so they may be "
@@ -270,13 +295,30 @@ class RawFolder:
         if self._record_of(self._final) is not None or self._matches(self._beside):
             self.path = self._beside
         if not self._matches(self.path):
-            if self.path.exists():
-                shutil.rmtree(self.path)
-            self.save({})
+            self.clear()
 
     def _record_of(self, folder: Path) -> dict[str, Any] | None:
         path = folder / self._RECORD
-        return read_json(path) if path.is_file() else None
+        if not path.is_file():
+            return None
+        try:
+            record = read_json(path)
+            if isinstance(record["state"], dict) and "identity" in record:
+                return dict(record)
+        except (ValueError, TypeError, KeyError):
+            pass
+        # As a power cut leaves it. Nothing is known of the files, so each is checked or made again.
+        print(f"{path}: the record of the files' source was broken and is written anew")
+        record = {"identity": self._identity, "state": {}}
+        write_json(path, record)
+        return record
+
+    def clear(self) -> None:
+        """Throw all files away."""
+        if self.path.exists():
+            shutil.rmtree(self.path)
+        self.save({})
+        empty_partial(self.path)
 
     def _matches(self, folder: Path) -> bool:
         record = self._record_of(folder)
@@ -302,13 +344,8 @@ class RawFolder:
 
     def finish(self) -> None:
         """Let the files take the place of those of another source, if there were any."""
-        old = self._final.with_name(f".{self._final.name}.old")
         if self.path != self._final:
-            if self._final.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                self._final.rename(old)
-            self.path.rename(self._final)
+            swap_in(self.path, self._final)
             self.path = self._final
-        for leftover in (old, self._beside):
-            if leftover.exists():
-                shutil.rmtree(leftover)
+        for leftover in (self._beside, self._final / PARTIAL):
+            shutil.rmtree(leftover, ignore_errors=True)

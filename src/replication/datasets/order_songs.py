@@ -7,6 +7,7 @@ It is always synthetic and has no published form, so that it stands outside the 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pandas as pd
 from replication.datasets.cal500 import find_audio
 from replication.datasets.embedded.cal500 import write_order_songs
 from replication.datasets.manifest import COLUMNS
-from replication.datasets.song_annotations import read_annotations
+from replication.datasets.song_annotations import FILES, read_annotations
+from replication.digests import PARTIAL, empty_partial
 from replication.io import sha256_of
 
 __all__ = ["prepare_order_songs"]
@@ -40,16 +42,20 @@ def prepare_order_songs(
     Returns
     -------
     manifest : pandas.DataFrame
-        Columns :data:`replication.datasets.manifest.COLUMNS`, a row a song.
+        Columns :data:`replication.datasets.manifest.COLUMNS`, a row a song or file of annotations.
     summary : dict
         ``dataset``, ``origin`` and ``songs``.
     """
+    empty_partial(Path(folder))
     write_order_songs(folder, songs=songs, seconds=seconds, seed=seed)
-    paths = find_audio(folder, read_annotations(folder).songs).paths
+    shutil.rmtree(Path(folder) / PARTIAL)
+    songs_found = find_audio(folder, read_annotations(folder).songs).paths
+    paths = [("song", song, path) for song, path in songs_found.items()]
+    paths += [("annotations", Path(name).stem, Path(folder) / name) for name in FILES]
     rows = [
         {
-            "id": song,
-            "label": "song",
+            "id": name,
+            "label": label,
             "file": path.relative_to(Path(folder)).as_posix(),
             "sha256": sha256_of(path),
             "origin": "synthetic",
@@ -57,7 +63,7 @@ def prepare_order_songs(
             "status": "used",
             "note": "",
         }
-        for song, path in paths.items()
+        for label, name, path in paths
     ]
     summary = {"dataset": "order_songs", "origin": "synthetic", "songs": songs}
     return pd.DataFrame(rows, columns=list(COLUMNS)), summary

@@ -12,6 +12,7 @@ import pandas as pd
 from PIL import Image
 
 from replication.datasets.images import load_grey, load_rgb
+from replication.datasets.manifest import raw_files
 from sliced_wasserstein import SlicedWassersteinEmbedding
 
 __all__ = ["sample_panels"]
@@ -61,7 +62,7 @@ def sample_panels(
     embedding.fit(densities)
     return {
         "labels": first["label"].to_numpy(dtype=str),
-        "images": _thumbnails([Path(raw, file) for file in first["file"]], thumbnail, colour),
+        "images": _thumbnails(raw_files(first, raw), thumbnail, colour),
         "densities": chosen,
         "phi": embedding.transport_maps(chosen).astype(np.float32),
         "angles": np.asarray(embedding.angles_),

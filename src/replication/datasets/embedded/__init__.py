@@ -21,6 +21,7 @@ def from_generator(request: Request) -> Prepared:
     folder = RawFolder(request.raw, identity)
     sums: dict[str, str] = folder.load().get("files", {})
     if not sums or standing(folder.path, sums) != sums:
+        folder.clear()
         dataset.generate(folder.path, seed=request.seed, n_jobs=request.n_jobs, **request.sizes)
         files = (path.relative_to(folder.path).as_posix() for path in folder.path.rglob("*"))
         sums = {file: sha256_of(folder.path / file) for file in files if dataset.identify(file)}

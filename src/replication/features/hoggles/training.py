@@ -21,6 +21,7 @@ from PIL import Image
 
 from replication.datasets.animal_faces import load_faces
 from replication.datasets.images import load_grey
+from replication.datasets.manifest import raw_files
 from replication.features.hoggles.dictionary import (
     PairedDictionary,
     learn_dictionary,
@@ -82,7 +83,8 @@ def make_dictionary(
     images = _grey_faces(manifest, Path(raw), side) if faces else sample_photographs()
     if training == "with_textures":
         first = manifest.groupby("label", sort=True).head(1)
-        images = {**images, **{name: load_grey(Path(raw, name)) for name in first["file"]}}
+        files = raw_files(first, raw)
+        images = {**images, **dict(zip(first["file"], map(load_grey, files), strict=True))}
     learned = learn_dictionary(
         images,
         n_atoms,
@@ -96,7 +98,7 @@ def make_dictionary(
 
 
 def _grey_faces(manifest: pd.DataFrame, raw: Path, side: int) -> dict[str, npt.NDArray[np.uint8]]:
-    faces = load_faces([raw / file for file in manifest["file"]], side)
+    faces = load_faces(raw_files(manifest, raw), side)
     return {
         name: np.asarray(Image.fromarray(face).convert("L"))
         for name, face in zip(manifest["file"], faces, strict=True)
