@@ -9,6 +9,10 @@ claims, deviations, the record of the run and the figures that may be passed on,
 figure with panels of several experiments stays whole. The claims also go between the marks
 ``<!-- begin: claims -->`` and ``<!-- end: claims -->`` of the README, or ``claims faces`` for one
 experiment, so that no number there is typed by hand.
+
+Only what ``run.json`` lists is published, and only if all of it is there as the run has left it.
+The folder is made beside its place and takes it at once, so that a kill leaves the former
+publication or the new one.
 """
 
 from __future__ import annotations
@@ -18,21 +22,34 @@ import csv
 import gzip
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from replication.io import atomic_path, read_json, write_json, write_table
+from replication.digests import check_digests, check_sums
+from replication.io import (
+    AlteredFileError,
+    atomic_path,
+    read_json,
+    swap_in,
+    write_json,
+    write_table,
+)
 from replication.sharing import DATASET_OF, experiments_of, withheld_figures
 from replication.tables import write_tables
 
-__all__ = ["claims_as_markdown", "main", "publish", "replace_section"]
+__all__ = ["PublishError", "claims_as_markdown", "main", "publish", "replace_section"]
 
 #: What a call replaces; anything else in the folder, such as blocks of repetitions, stays.
 _PARTS = ("README.md", "run.json", "claims.csv", "deviations.csv", "tables", "metrics", "figures")
 _DATASETS = Path(__file__).resolve().parents[2] / "resources/datasets.csv"
+
+
+class PublishError(ValueError):
+    """A run cannot be published; nothing was touched. The message says why."""
 
 
 def publish(
@@ -53,46 +70,86 @@ def publish(
 
     Raises
     ------
-    FileNotFoundError
-        If the run is not finished, i.e. ``run.json`` is missing.
-    ValueError
-        If the run has no results of the experiment, or a figure that
-        :mod:`replication.sharing` does not know.
+    PublishError
+        If the run is not finished, a file of it is missing or altered, it has no results of the
+        experiment, or a figure that :mod:`replication.sharing` does not know, or the destination
+        cannot be replaced.
     """
-    record = read_json(run / "run.json")
+    record = _checked_record(run)
     withheld = withheld_figures(record["data"], datasets)
-    figures = [
-        figure
-        for figure in sorted((run / "figures").glob("*.svg"))
-        if experiment in (None, *experiments_of(figure.stem)) and figure.stem not in withheld
-    ]
-    scores = sorted((run / "metrics").glob(f"{experiment or '*'}_*.csv"))
+    listed = [Path(file) for file in sorted(record["files"])]
+    try:
+        figures = [
+            file
+            for file in listed
+            if file.match("figures/*") and file.suffix in (".svg", ".png")
+            if file.stem not in withheld
+            if experiment in (None, *experiments_of(file.stem))
+        ]
+    except ValueError as error:
+        raise PublishError(str(error)) from None
+    scores = [file for file in listed if file.match(f"metrics/{experiment or '*'}_*.csv")]
     if experiment is not None and not scores:
-        raise ValueError(f"{run}: has no results of the experiment {experiment!r}")
-    for name in _PARTS:
-        old = destination / name
-        if old.is_dir():
-            shutil.rmtree(old)
-        else:
-            old.unlink(missing_ok=True)
-    write_json(destination / "run.json", record)
-    with atomic_path(destination / "README.md") as temporary:
+        raise PublishError(f"{run}: has no results of the experiment {experiment!r}")
+    destination = destination.resolve()
+    staging = _begin(destination, run)
+    write_json(staging / "run.json", record)
+    with atomic_path(staging / "README.md") as temporary:
         temporary.write_text(_credits(record, experiment, datasets), encoding="utf-8")
     for name in ("claims.csv", "deviations.csv"):
-        write_table(destination / name, _rows_of(run / name, experiment))
-    for path in sorted((run / "tables").glob("*.csv")):
-        table = _rows_of(path, experiment)
-        if not table.empty:
-            copies = [destination / "tables" / f"{path.stem}{s}" for s in (".csv", ".md", ".tex")]
-            write_tables(copies, table)
-    for path in scores:
-        with atomic_path(destination / "metrics" / f"{path.name}.gz") as temporary:
+        write_table(staging / name, _rows_of(run / name, experiment))
+    for file in listed:
+        if file.match("tables/*.csv"):
+            table = _rows_of(run / file, experiment)
+            if not table.empty:
+                formats = (".csv", ".md", ".tex")
+                write_tables([staging / file.with_suffix(suffix) for suffix in formats], table)
+    for file in scores:
+        with atomic_path(staging / f"{file}.gz") as temporary:
             # Without a time stamp equal tables give equal bytes.
-            temporary.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
-    for figure in figures:
-        for suffix in (".svg", ".png"):
-            with atomic_path(destination / "figures" / (figure.stem + suffix)) as temporary:
-                shutil.copyfile(figure.with_suffix(suffix), temporary)
+            temporary.write_bytes(gzip.compress((run / file).read_bytes(), mtime=0))
+    for file in figures:
+        with atomic_path(staging / file) as temporary:
+            shutil.copyfile(run / file, temporary)
+    swap_in(staging, destination)
+
+
+def _checked_record(run: Path) -> dict[str, Any]:
+    """Read the record of a run, all of whose files are as the run has left them."""
+    path = run / "run.json"
+    finish = "finish the run first (make reproduce with its settings)"
+    try:
+        check_digests([path])
+        record: dict[str, Any] = read_json(path)
+        # Without claims and deviations it is the record of another program.
+        check_sums(run, {name: record["files"][name] for name in ("claims.csv", "deviations.csv")})
+        check_sums(run, record["files"])
+    except (FileNotFoundError, AlteredFileError) as error:
+        name = error if isinstance(error, AlteredFileError) else f"{path}: is missing"
+        raise PublishError(f"{name}; {finish}") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise PublishError(f"{path}: is no record with a list of files; {finish}") from None
+    return record
+
+
+def _begin(destination: Path, run: Path) -> Path:
+    """Make the folder that will take the destination's place, with what stays there."""
+    if destination.exists() and not destination.is_dir():
+        raise PublishError(f"{destination}: is a file, not a folder")
+    if any(path.resolve().is_relative_to(destination) for path in (run, Path())):
+        raise PublishError(f"{destination}: holds more than results; name a folder of its own")
+    staging, old = (destination.with_name(f".{destination.name}.{each}") for each in ("new", "old"))
+    if old.exists() and not destination.exists():
+        # The last call was killed where the file system exchanges names in two steps.
+        old.rename(destination)
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    for entry in destination.iterdir() if destination.exists() else ():
+        if entry.is_dir() and entry.name not in _PARTS:
+            shutil.copytree(entry, staging / entry.name, symlinks=True)
+        elif entry.name not in _PARTS:
+            shutil.copy2(entry, staging / entry.name)
+    return staging
 
 
 def _credits(record: Mapping[str, Any], experiment: str | None, datasets: Path) -> str:
@@ -153,32 +210,40 @@ def replace_section(text: str, name: str, content: str) -> str:
 
     Raises
     ------
-    ValueError
+    PublishError
         If the text does not have the two marks exactly once, in this order.
     """
     begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if len(pattern.findall(text)) != 1:
-        raise ValueError(f"the text needs exactly one section {begin.strip()} ... {end}")
+        raise PublishError(f"the text needs exactly one section {begin.strip()} ... {end}")
     return pattern.sub(lambda match: begin + content + end, text)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Publish a run from the command line."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Publish a run from the command line; 1 if it cannot be published."""
     parser = argparse.ArgumentParser(prog="python -m replication.publish", description=__doc__)
     parser.add_argument("run", type=Path, help="results/<run>")
     parser.add_argument("destination", type=Path, help="folder of the documentation")
     parser.add_argument("--experiment", help="only what belongs to it")
     parser.add_argument("--readme", type=Path, help="file whose claims section is rewritten")
     options = parser.parse_args(arguments)
-    publish(options.run, options.destination, options.experiment)
+    try:
+        if options.readme:
+            _checked_record(options.run)
+            claims = claims_as_markdown(_rows_of(options.run / "claims.csv", options.experiment))
+            section = f"claims {options.experiment}" if options.experiment else "claims"
+            text = options.readme.read_text(encoding="utf-8")
+            text = replace_section(text, section, claims)
+        publish(options.run, options.destination, options.experiment)
+    except (PublishError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     if options.readme:
-        table = claims_as_markdown(pd.read_csv(options.destination / "claims.csv"))
-        section = f"claims {options.experiment}" if options.experiment else "claims"
-        text = replace_section(options.readme.read_text(encoding="utf-8"), section, table)
         with atomic_path(options.readme) as temporary:
             temporary.write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

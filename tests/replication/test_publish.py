@@ -2,13 +2,22 @@
 
 import gzip
 import json
+import shutil
 
 import pandas as pd
 import pytest
 
+from replication import publish as publishing
 from replication import sharing
 from replication.claims import CLAIM_COLUMNS
-from replication.publish import claims_as_markdown, main, publish, replace_section
+from replication.digests import keep_digests, sha256_of
+from replication.publish import (
+    PublishError,
+    claims_as_markdown,
+    main,
+    publish,
+    replace_section,
+)
 
 CLAIM = dict.fromkeys(CLAIM_COLUMNS, "x") | {
     "experiment": "textures",
@@ -40,7 +49,6 @@ def run(tmp_path, monkeypatch):
     run = tmp_path / "results/paper"
     for folder in ("tables", "metrics", "figures"):
         (run / folder).mkdir(parents=True)
-    (run / "run.json").write_text(json.dumps({"config": {}, "data": REAL}))
     claims = [CLAIM, CLAIM | {"experiment": "faces", "statement": "B beats A."}]
     pd.DataFrame(claims).to_csv(run / "claims.csv", index=False)
     (run / "deviations.csv").write_text("experiment,setting\ntextures,levels\nfaces,side\n")
@@ -53,7 +61,17 @@ def run(tmp_path, monkeypatch):
     for name in FIGURE_NAMES:
         for suffix in ("svg", "png", "pdf"):
             (run / f"figures/{name}.{suffix}").write_text(name)
+    finish(run)
     return run
+
+
+def finish(run, data=REAL):
+    """Write the record of the files that stand there."""
+    (run / "run.json").unlink(missing_ok=True)
+    shutil.rmtree(run / ".digests", ignore_errors=True)
+    files = {name: sha256_of(run / name) for name in files_in(run) if name[0] != "."}
+    (run / "run.json").write_text(json.dumps({"config": {}, "data": data, "files": files}))
+    keep_digests(run)
 
 
 def files_in(folder):
@@ -142,6 +160,7 @@ def test_pictures_of_photographs_are_withheld_and_their_numbers_are_not(run, tmp
     (run / "tables/faces_classes.csv").write_text("experiment,class,images\nfaces,CatHead,160\n")
     for suffix in ("svg", "png"):
         (run / f"figures/extra_faces_inverse.{suffix}").write_text("a face")
+    finish(run)
     main([str(run), str(tmp_path / "docs"), "--experiment", "faces"])
     found = files_in(tmp_path / "docs")
     assert not [name for name in found if "extra_faces_inverse" in name]
@@ -149,30 +168,129 @@ def test_pictures_of_photographs_are_withheld_and_their_numbers_are_not(run, tmp
 
 
 def test_synthetic_images_are_published(run, tmp_path):
-    data = [entry | {"origin": "synthetic"} for entry in REAL]
-    (run / "run.json").write_text(json.dumps({"config": {}, "data": data}))
+    finish(run, [entry | {"origin": "synthetic"} for entry in REAL])
     main([str(run), str(tmp_path / "docs"), "--experiment", "faces"])
     assert (tmp_path / "docs/figures/cvpr2016_fig2.png").exists()
 
 
 def test_an_experiment_without_results_is_named(run, tmp_path):
     (run / "metrics/motion_svm.csv").unlink()
-    with pytest.raises(ValueError, match="no results of the experiment 'motion'"):
+    finish(run)
+    with pytest.raises(PublishError, match="no results of the experiment 'motion'"):
         publish(run, tmp_path / "docs", "motion")
 
 
-def test_a_figure_that_nobody_has_classified_is_not_published(run, tmp_path):
+def test_a_figure_that_nobody_has_classified_is_not_published(run, tmp_path, capsys):
     (run / "figures/extra_new.svg").write_text("?")
-    with pytest.raises(ValueError, match="extra_new"):
-        main([str(run), str(tmp_path / "docs")])
+    finish(run)
+    assert main([str(run), str(tmp_path / "docs")]) == 1
+    assert "extra_new" in capsys.readouterr().err
     assert not (tmp_path / "docs").exists()
 
 
-def test_an_unfinished_run_is_not_published(run, tmp_path):
-    (run / "run.json").unlink()
-    with pytest.raises(FileNotFoundError):
-        main([str(run), str(tmp_path / "docs")])
-    assert not (tmp_path / "docs").exists()
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-2])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("run.json", lambda path: path.unlink()),
+        ("run.json", lambda path: path.write_text("{}")),
+        ("run.json", lambda path: path.write_text(path.read_text().replace("real", "synthetic"))),
+        ("run.json", cut),
+        ("claims.csv", cut),
+        ("deviations.csv", lambda path: path.unlink()),
+        ("metrics/faces_svm.csv", lambda path: path.write_text("value\n0.9\n")),
+        ("metrics/motion_svm.csv", lambda path: path.unlink()),
+        ("tables/cvpr2016_fig4.csv", cut),
+        ("figures/cvpr2016_fig3.png", lambda path: path.unlink()),
+        ("figures/cvpr2016_fig3.pdf", cut),
+    ],
+)
+def test_a_run_that_is_not_whole_is_refused_and_the_former_publication_stays(
+    run, tmp_path, capsys, name, change
+):
+    docs, readme = tmp_path / "docs", tmp_path / "README.md"
+    readme.write_text("<!-- begin: claims -->\nold\n<!-- end: claims -->\n")
+    publish(run, docs)
+    before = {path: path.read_bytes() for path in docs.rglob("*") if path.is_file()}
+    change(run / name)
+    assert main([str(run), str(docs), "--readme", str(readme)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(run / name) in line
+    assert "make reproduce" in line
+    assert {path: path.read_bytes() for path in docs.rglob("*") if path.is_file()} == before
+    assert "old" in readme.read_text()
+
+
+def test_what_is_not_on_record_is_not_published(run, tmp_path):
+    for name in ("figures/.x1.svg", "figures/x.svg", "metrics/.x2.csv", "tables/.x3.csv"):
+        (run / name).write_text("half")
+    (run / "metrics/textures_other.csv").write_text("value\n1\n")
+    publish(run, tmp_path / "docs")
+    assert not [name for name in files_in(tmp_path / "docs") if "x" in name.split("/")[-1][:2]]
+    assert not (tmp_path / "docs/metrics/textures_other.csv.gz").exists()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("step", ["claims", "swap", "old", "thrown away"])
+def test_a_kill_leaves_the_former_publication_or_the_new_one(
+    run, tmp_path, monkeypatch, at_once, step
+):
+    docs = tmp_path / "docs"
+    publish(run, docs)
+    (docs / "notes.md").write_text("kept")
+    before = files_in(docs)
+    (run / "metrics/textures_new.csv").write_text("value\n1\n")
+    finish(run)
+
+    class Killed(BaseException):
+        pass
+
+    def dies(*args, **kwargs):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        if not at_once:
+            patch.setattr("replication.io._exchange", lambda one, other: False)
+        renames = []
+        rename = type(docs).rename
+
+        def rename_or_die(path, target):
+            renames.append(path)
+            if step == "old" and len(renames) == (1 if at_once else 2):
+                dies()
+            return rename(path, target)
+
+        if step == "claims":
+            patch.setattr(publishing, "write_tables", dies)
+        if step == "swap":
+            patch.setattr(publishing, "swap_in", dies)
+        patch.setattr(type(docs), "rename", rename_or_die)
+        if step == "thrown away":
+            patch.setattr("replication.io.shutil.rmtree", lambda *a, **k: renames and dies())
+        with pytest.raises(Killed):
+            publish(run, docs)
+    if step == "old" and not at_once:
+        assert not docs.exists(), "such file systems have no single call"
+    else:
+        now = files_in(docs)
+        assert now in (before, sorted([*before, "metrics/textures_new.csv.gz"]))
+    publish(run, docs)
+    assert files_in(docs) == sorted([*before, "metrics/textures_new.csv.gz"])
+    assert (docs / "notes.md").read_text() == "kept"
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_folder_with_more_than_results_is_not_replaced(run, tmp_path, monkeypatch):
+    with pytest.raises(PublishError, match="holds more than results"):
+        publish(run, tmp_path)
+    monkeypatch.chdir(tmp_path / "results")
+    with pytest.raises(PublishError, match="holds more than results"):
+        publish(run, tmp_path / "results")
+    with pytest.raises(PublishError, match="is a file"):
+        publish(run, run / "claims.csv")
 
 
 def test_an_exact_value_has_no_interval():
@@ -182,5 +300,5 @@ def test_an_exact_value_has_no_interval():
 
 @pytest.mark.parametrize("text", ["", "<!-- end: claims -->\n<!-- begin: claims -->\n"])
 def test_a_missing_section_is_an_error(text):
-    with pytest.raises(ValueError, match="exactly one section"):
+    with pytest.raises(PublishError, match="exactly one section"):
         replace_section(text, "claims", "")
