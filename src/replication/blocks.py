@@ -14,7 +14,8 @@ Blocks of the faces that are worth keeping stand in ``docs/results/animal_faces/
 Beside the blocks stands ``identity.json``: the settings that decide their numbers, and checksums of
 the list of images and of the source code. An import compares it with the run's own and refuses at
 the first difference; comparing results of two programs in one table would be worse than computing
-them again.
+them again. It also has the checksum of each file of the export, and an import takes all of them as
+they were exported, or none.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from typing import Any
 import pandas as pd
 
 from replication.config import svm_blocks
-from replication.io import atomic_path, read_json, sha256_of, write_json
+from replication.digests import check_digests, check_sums
+from replication.io import AlteredFileError, atomic_path, read_json, sha256_of, write_json
 from replication.launch import merged_configuration
 
 __all__ = ["BlockError", "export_blocks", "identity", "import_blocks", "main"]
@@ -140,24 +142,50 @@ def export_blocks(
     Raises
     ------
     BlockError
-        If there is no block, or the folder holds blocks of another identity.
+        If there is no block, one is altered, or the folder holds altered blocks or such of another
+        identity.
     """
     own = identity(config, run, experiment)
+    files: dict[str, str] = {}
     if (destination / _IDENTITY).exists():
-        _compare(read_json(destination / _IDENTITY), own, destination)
+        theirs = _exported_identity(destination)
+        files = theirs.pop("files")
+        _compare(theirs, own, destination)
     exported = []
     for name in _wanted(config, experiment):
-        scores, timing = _places(run, experiment, name)
-        if scores.is_file() and timing.is_file():
-            for kind, file in (("scores", scores), ("timing", timing)):
-                with atomic_path(destination / kind / f"{name}.gz") as temporary:
-                    # Without a time stamp equal tables give equal bytes.
-                    temporary.write_bytes(gzip.compress(file.read_bytes(), mtime=0))
-            exported.append(name)
+        places = dict(zip(("scores", "timing"), _places(run, experiment, name), strict=True))
+        if not all(file.is_file() for file in places.values()):
+            continue
+        try:
+            check_digests(places.values())
+        except AlteredFileError as error:
+            raise BlockError(f"{error}; make it again first") from None
+        for kind, file in places.items():
+            packed = f"{kind}/{name}.gz"
+            with atomic_path(destination / packed) as temporary:
+                # Without a time stamp equal tables give equal bytes.
+                temporary.write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+            files[packed] = sha256_of(destination / packed)
+        exported.append(name)
     if not exported:
         raise BlockError(f"{run}: no block of {experiment} is finished")
-    write_json(destination / _IDENTITY, own)
+    write_json(destination / _IDENTITY, {**own, "files": files})
     return exported
+
+
+def _exported_identity(folder: Path) -> dict[str, Any]:
+    """Read what an export says of itself, whose files are all as they were exported."""
+    path = folder / _IDENTITY
+    try:
+        theirs: dict[str, Any] = read_json(path)
+        check_sums(folder, theirs["files"])
+    except FileNotFoundError:
+        raise BlockError(f"{path} is missing: no exported blocks") from None
+    except AlteredFileError as error:
+        raise BlockError(f"{error}; export the blocks again") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise BlockError(f"{path} is no identity with checksums: export the blocks again") from None
+    return theirs
 
 
 def import_blocks(
@@ -184,26 +212,29 @@ def import_blocks(
     Raises
     ------
     BlockError
-        If the blocks were computed with other settings, images or code, or the run has not come
-        far enough.
+        If a file of the export is missing or altered, the blocks were computed with other
+        settings, images or code, or the run has not come far enough.
     """
-    if not (source / _IDENTITY).is_file():
-        raise BlockError(f"{source / _IDENTITY} is missing: no exported blocks")
+    theirs = _exported_identity(source)
+    files = theirs.pop("files")
     matrices = run / f"models/{experiment}/main/matrices.npz"
     if not matrices.is_file():
         raise BlockError(f"{matrices} is missing: make it first (make reproduce TARGET={matrices})")
-    _compare(read_json(source / _IDENTITY), identity(config, run, experiment), source)
+    _compare(theirs, identity(config, run, experiment), source)
     wanted = _wanted(config, experiment)
     imported, ignored = [], []
-    for packed in sorted((source / "scores").glob("*.csv.gz")):
-        name = packed.name.removesuffix(".gz")
-        methods = set(pd.read_csv(packed, keep_default_na=False)["method"])
+    for packed in sorted(file for file in files if file.startswith("scores/")):
+        name = Path(packed).name.removesuffix(".gz")
+        methods = set(pd.read_csv(source / packed, keep_default_na=False)["method"])
         if methods != set(wanted.get(name, [])):
             ignored.append(name)
             continue
-        for kind, file in zip(("scores", "timing"), _places(run, experiment, name), strict=True):
+        scores, timing = _places(run, experiment, name)
+        # The scores last: a block with scores is finished.
+        for kind, file in (("timing", timing), ("scores", scores)):
             with atomic_path(file) as temporary:
-                temporary.write_bytes(gzip.decompress((source / kind / packed.name).read_bytes()))
+                content = (source / kind / f"{name}.gz").read_bytes()
+                temporary.write_bytes(gzip.decompress(content))
         imported.append(name)
     return imported, ignored
 

@@ -2,6 +2,8 @@
 
 import copy
 import gzip
+import json
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import pytest
 
 from replication import blocks
 from replication.blocks import BlockError, export_blocks, import_blocks
+from replication.digests import check_sums, keep_digests
 
 CONFIG = {
     "seed": 1,
@@ -153,6 +156,68 @@ def test_a_run_that_has_not_come_so_far_is_told_what_to_do(exported, tmp_path):
         import_blocks(CONFIG, run, exported, "faces")
     with pytest.raises(BlockError, match="no block of faces is finished"):
         export_blocks(CONFIG, run, tmp_path / "nothing", "faces")
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+def half_of_the_rows(content):
+    lines = gzip.decompress(content).splitlines(keepends=True)
+    return gzip.compress(b"".join(lines[: len(lines) // 2]), mtime=0)
+
+
+def other_values(content):
+    content = gzip.decompress(content).replace(b"0.25", b"0.75").replace(b"3", b"4")
+    return gzip.compress(content, mtime=0)
+
+
+@pytest.mark.parametrize("change", [cut, half_of_the_rows, other_values, lambda content: None])
+@pytest.mark.parametrize("file", ["scores/svm_paper_0-1.csv.gz", "timing/svm_paper_0-1.csv.gz"])
+def test_blocks_that_are_not_what_was_exported_are_refused(exported, tmp_path, file, change):
+    path = exported / file
+    content = change(path.read_bytes())
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    run = start_run(tmp_path / "second")
+    with pytest.raises(BlockError, match=file):
+        import_blocks(CONFIG, run, exported, "faces")
+    assert not (run / "runs").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b"{}", bytes(50), b'{"files": [1]}'])
+def test_a_broken_identity_is_refused(exported, tmp_path, content):
+    (exported / "identity.json").write_bytes(content)
+    with pytest.raises(BlockError, match=r"identity\.json"):
+        import_blocks(CONFIG, start_run(tmp_path / "second"), exported, "faces")
+
+
+def test_a_foreign_block_is_not_imported(exported, tmp_path):
+    for kind in ("scores", "timing"):
+        packed = exported / kind / "svm_paper_0-1.csv.gz"
+        shutil.copy(packed, packed.with_name("svm_paper_2-3.csv.gz"))
+    imported, _ = import_blocks(CONFIG, start_run(tmp_path / "second"), exported, "faces")
+    assert "svm_paper_2-3.csv" not in imported
+
+
+def test_an_altered_block_is_not_exported(tmp_path):
+    run = start_run(tmp_path / "first")
+    write_block(run, "svm_paper_0-1.csv", "linear")
+    keep_digests(run)
+    scores = run / "runs/faces/main/svm_paper_0-1.csv"
+    scores.write_text(scores.read_text().replace("0.25", "0.75"))
+    with pytest.raises(BlockError, match=r"svm_paper_0-1\.csv: was altered"):
+        export_blocks(CONFIG, run, tmp_path / "blocks", "faces")
+
+
+def test_the_blocks_in_the_documentation_are_what_was_exported(repository):
+    folder = repository / "docs/results/animal_faces/blocks"
+    listed = json.loads((folder / "identity.json").read_text())["files"]
+    check_sums(folder, listed)
+    assert sorted(listed) == sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*.gz")
+    )
 
 
 def test_equal_blocks_give_equal_bytes(exported):
