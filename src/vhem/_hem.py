@@ -22,25 +22,23 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
-from ._numerics import log_or_floor, logsumexp_last
+from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, assign, virtual_counts
+from ._inputs import warn_of_duplicates
 from ._parallel import single_threaded
-from ._validation import check_count, check_number
+from ._update import finite
+from ._validation import check_count, check_number, real_array
 
 __all__ = [
     "HEMEstimator",
     "HEMProblem",
     "HEMRun",
-    "assign",
     "checked_weights",
     "draw_base",
     "run_hem",
 ]
 
 Floats = NDArray[np.float64]
-# Virtual samples for each base component, as in vhem.VHEM: assignments are practically hard.
-_SAMPLES_PER_COMPONENT = 1e4
 
 Model = TypeVar("Model")
 Statistics = TypeVar("Statistics")
@@ -98,12 +96,12 @@ def checked_weights(weights: ArrayLike | None, n_items: int) -> Floats:
     """
     if weights is None:
         return np.full(n_items, 1.0 / n_items)
-    checked = np.array(weights, dtype=np.float64)
+    checked = real_array("weights", weights)
     if checked.shape != (n_items,):
         raise ValueError(f"weights has shape {checked.shape}, expected ({n_items},)")
-    bad = np.flatnonzero(~np.isfinite(checked) | (checked < 0))
+    bad = np.flatnonzero(checked < 0)
     if bad.size:
-        raise ValueError(f"weights[{bad[0]}] is {checked[bad[0]]}, expected a finite number >= 0")
+        raise ValueError(f"weights[{bad[0]}] is {checked[bad[0]]}, expected a number >= 0")
     if checked.sum() == 0:
         raise ValueError("weights are all zero")
     return checked / checked.sum()
@@ -112,23 +110,6 @@ def checked_weights(weights: ArrayLike | None, n_items: int) -> Floats:
 def draw_base(base_weights: Floats, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return indices of different base components of positive weight, for a start."""
     return rng.choice(np.flatnonzero(base_weights > 0), number, replace=False)
-
-
-def assign(weights: Floats, log_likelihoods: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return ``z`` (n_base, n_components) and the terms (n_base,) whose sum is ``J``.
-
-    Parameters
-    ----------
-    weights : (n_components,) array
-        Mixture weights; zeros are allowed.
-    log_likelihoods : (n_base, n_components) array
-        Expected log-likelihoods of one virtual sample, in nats.
-    counts : (n_base,) array
-        Virtual samples of each base component, ``N * w_i``.
-    """
-    joint = log_or_floor(weights) + counts[:, np.newaxis] * log_likelihoods
-    evidence = logsumexp_last(joint)
-    return np.exp(joint - evidence[:, np.newaxis]), evidence
 
 
 def run_hem(
@@ -171,7 +152,7 @@ def run_hem(
         )
 
     expectation = expect(model)
-    history = [expectation.objective]
+    history = [finite(expectation.objective)]
     moved: set[int] = set()
     converged = False
     while not converged and len(history) <= max_iter:
@@ -195,7 +176,7 @@ def run_hem(
             if trial_expectation.objective > expectation.objective:
                 model, expectation = trial, trial_expectation
         change = abs(expectation.objective - history[-1])
-        history.append(expectation.objective)
+        history.append(finite(expectation.objective))
         converged = tol is not None and not empty and change < tol * abs(history[-2])
     return HEMRun(
         model,
@@ -206,7 +187,7 @@ def run_hem(
     )
 
 
-class HEMEstimator(BaseEstimator):
+class HEMEstimator(MixtureClusterer):
     """What the estimators built on :func:`run_hem` share: parameters, restarts, results."""
 
     n_components: int
@@ -227,7 +208,7 @@ class HEMEstimator(BaseEstimator):
     restart_objectives_: Floats
     timings_: dict[str, float]
 
-    def _check_parameters(self, base_weights: Floats) -> None:
+    def _check_parameters(self, base_weights: Floats, parameters: list[bytes]) -> None:
         check_count("n_components", self.n_components)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter, 0)
@@ -242,14 +223,24 @@ class HEMEstimator(BaseEstimator):
                 f"n_components is {self.n_components}, but there are only {available} base "
                 "components of positive weight"
             )
+        warn_of_duplicates("n_components", self.n_components, parameters, "base components")
 
     def _run(
         self, problem: HEMProblem[Model, Any], initial: Model, base_weights: Floats
     ) -> HEMRun[Model]:
+        present = int((base_weights > 0).sum())
         samples = self.virtual_samples
         if samples is None:
-            samples = _SAMPLES_PER_COMPONENT * int((base_weights > 0).sum())
+            samples = SAMPLES_PER_MODEL * present
+        self._samples_per_model = samples / present
         return run_hem(problem, initial, base_weights, samples, self.tol, self.max_iter)
+
+    def _problem(self, base: Any) -> HEMProblem[Any, Any]:
+        raise NotImplementedError
+
+    def _expectations(self, base: Any) -> tuple[Floats, Floats]:
+        log_likelihoods, _ = self._problem(base).expectation(self.model_)
+        return log_likelihoods, virtual_counts(base.weights, self._samples_per_model)
 
     def _fit_starts(
         self,

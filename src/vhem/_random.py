@@ -15,8 +15,12 @@ def generator(random_state: RandomState) -> np.random.Generator:
     """Turn what users pass as ``random_state`` into a Generator.
 
     A Generator is used as it is (and advanced); a legacy RandomState seeds a new Generator, so
-    that scikit-learn's habits work; anything else goes to :func:`numpy.random.default_rng`.
+    that scikit-learn's habits work; anything else goes to :func:`numpy.random.default_rng`, whose
+    errors are told of ``random_state``.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"random_state is {random_state!r}: {error}") from None

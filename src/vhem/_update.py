@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ._moments import parameters_from_moments
 from .models import H3M
 
-__all__ = ["Statistics", "bounded_covars", "maximise", "regularised", "total"]
+__all__ = ["Statistics", "bounded_covars", "finite", "maximise", "regularised", "total"]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +45,16 @@ class Statistics(NamedTuple):
     start: Floats
     transitions: Floats
     moments: Floats
+
+
+def finite(objective: float) -> float:
+    """Return an objective of EM, unless the numbers left their range on the way to it."""
+    if not np.isfinite(objective):
+        raise ValueError(
+            f"the objective is {objective}: squares of the data, ratios of variances or the number "
+            "of virtual samples are out of range; rescale"
+        )
+    return objective
 
 
 def total(first: Statistics, second: Statistics) -> Statistics:

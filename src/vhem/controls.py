@@ -18,19 +18,26 @@ References
 from __future__ import annotations
 
 import time
-from typing import Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import BaseEstimator
+from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
+from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from ._inputs import as_h3m, bytes_of, warn_of_duplicates
 from ._parallel import single_threaded
 from ._random import RandomState, generator
 from ._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
 from ._validation import check_count
 from .models import H3M
+from .variational import expected_log_likelihood
+
+if TYPE_CHECKING:
+    from ._inputs import Models
 
 __all__ = ["ParameterKMeans", "SampledKLClustering", "sampled_divergence"]
 
@@ -43,13 +50,19 @@ _SCALING_NEIGHBOUR = 7
 _SMALLEST_SCALE = 1e-6
 # Rounds of matching to the mean and averaging; it settles in two or three.
 _MATCHING_ROUNDS = 10
+# Observations of the sequences by which a score judges a clustering of parameters.
+_SCORING_LENGTH = 10
 
 
-def _check_clusters(h3m: H3M, n_clusters: int) -> None:
-    if not isinstance(h3m, H3M):
-        raise TypeError(f"h3m is a {type(h3m).__name__}, expected an H3M")
+def _check_clusters(h3m: H3M, n_clusters: int) -> Integers | None:
+    """Check ``n_clusters``; return numbers of the distinct HMMs if there are fewer of them."""
     if check_count("n_clusters", n_clusters) > len(h3m):
         raise ValueError(f"n_clusters is {n_clusters}, but there are only {len(h3m)} HMMs")
+    rows = bytes_of(h3m, weighted=False)
+    if warn_of_duplicates("n_clusters", n_clusters, rows, "HMMs") == n_clusters:
+        return None
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(row, len(numbers)) for row in rows])
 
 
 def _match(points: Floats, reference: Floats) -> Integers:
@@ -73,43 +86,65 @@ def _reordered(h3m: H3M, states: Integers, gaussians: Integers) -> H3M:
     )
 
 
-def aligned(h3m: H3M) -> tuple[H3M, bool]:
-    """Renumber the states and Gaussians of all HMMs alike, which changes no distribution.
+@dataclass(frozen=True)
+class _Alignment:
+    """Average states and the Gaussians in them, to which models are matched.
+
+    Attributes
+    ----------
+    scale : array, shape (d,)
+        Unit of each feature.
+    states : array, shape (S, d)
+        Mean observation of each state.
+    gaussians : array, shape (S, M, d)
+        Means of its Gaussians.
+    settled : bool
+        Whether matching and averaging came to an end.
+    """
+
+    scale: Floats
+    states: Floats
+    gaussians: Floats
+    settled: bool
+
+    def apply(self, h3m: H3M) -> H3M:
+        """Renumber the states and Gaussians of all HMMs, which changes no distribution."""
+        means = h3m.means / self.scale
+        state_means = (h3m.mixture_weights[..., None] * means).sum(axis=2)
+        states = np.array([_match(points, self.states) for points in state_means])
+        means = means[np.arange(len(h3m))[:, None], states]
+        gaussians = np.zeros(h3m.mixture_weights.shape, dtype=np.int64)
+        for s, reference in enumerate(self.gaussians):
+            gaussians[:, s] = [_match(points, reference) for points in means[:, s]]
+        return _reordered(h3m, states, gaussians)
+
+
+def alignment(h3m: H3M) -> _Alignment:
+    """Find a common numbering of the states and Gaussians of all HMMs.
 
     States are matched to average states by the Hungarian algorithm on their mean observations,
     Gaussians within matched states likewise; averages and matches alternate from the first HMM's
     numbering on.
-
-    Returns
-    -------
-    h3m : H3M
-        The renumbered models.
-    converged : bool
-        Whether the matches settled.
     """
-    components, n_states, n_mix = h3m.mixture_weights.shape
     # Distances in units of each feature's deviation over all Gaussians.
     scale = h3m.means.std(axis=(0, 1, 2))
-    means = h3m.means / np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > 0, scale, 1.0)
+    means = h3m.means / scale
     state_means = (h3m.mixture_weights[..., None] * means).sum(axis=2)
     reference = state_means[0]
-    states = np.zeros((components, n_states), dtype=np.int64)
-    converged = False
-    for _ in range(_MATCHING_ROUNDS):
+    states = np.zeros(state_means.shape[:2], dtype=np.int64)
+    settled = False
+    for rounds in range(1, _MATCHING_ROUNDS + 1):
         matched = np.array([_match(points, reference) for points in state_means])
-        converged = np.array_equal(matched, states)
+        settled = np.array_equal(matched, states)
         states = matched
-        reference = np.take_along_axis(state_means, states[:, :, None], axis=1).mean(axis=0)
-        if converged:
+        if settled or rounds == _MATCHING_ROUNDS:
             break
-    means = means[np.arange(components)[:, None], states]
-    gaussians = np.zeros((components, n_states, n_mix), dtype=np.int64)
-    for s in range(n_states):
-        gaussians[:, s] = [_match(points, means[0, s]) for points in means[:, s]]
-    return _reordered(h3m, states, gaussians), converged
+        reference = np.take_along_axis(state_means, states[:, :, None], axis=1).mean(axis=0)
+    return _Alignment(scale, reference, means[0, states[0]], settled)
 
 
-class ParameterKMeans(BaseEstimator):
+class ParameterKMeans(MixtureClusterer):
     """Cluster HMMs by k-means on their aligned and standardised parameters: a control.
 
     A cluster's centre is the average of its members' parameters: a valid HMM, but in general not
@@ -154,41 +189,67 @@ class ParameterKMeans(BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, h3m: H3M) -> Self:
+    def fit(self, h3m: Models, y: object = None) -> Self:
         """Cluster the components of ``h3m``; their weights play no part.
+
+        Parameters
+        ----------
+        h3m : H3M, HMM, fitted hmmlearn model, or list of these
+            The HMMs.
+        y : ignored
 
         Raises
         ------
         ValueError
             If there are more clusters than HMMs or a parameter is out of its range.
         """
-        _check_clusters(h3m, self.n_clusters)
+        h3m = as_h3m(h3m, "h3m")
+        distinct = _check_clusters(h3m, self.n_clusters)
         check_count("n_init", self.n_init)
         begun = time.perf_counter()
-        same_order, settled = aligned(h3m)
-        names = ("startprob", "transmat", "mixture_weights", "means", "covars")
-        arrays = [getattr(same_order, name) for name in names]
-        vectors = np.concatenate([array.reshape(len(h3m), -1) for array in arrays], axis=1)
-        self.parameters_ = StandardScaler().fit_transform(vectors)
+        self._alignment = alignment(h3m)
+        self._scaler = StandardScaler()
+        arrays, vectors = _vectors(self._alignment.apply(h3m))
+        self.parameters_ = self._scaler.fit_transform(vectors)
         ready = time.perf_counter()
         with single_threaded():
-            self.labels_, converged = cluster_points(
-                self.parameters_, self.n_clusters, self.n_init, generator(self.random_state)
-            )
-        _, _, spread = cluster_centres(self.parameters_, self.labels_)
+            if distinct is None:
+                self.labels_, converged = cluster_points(
+                    self.parameters_, self.n_clusters, self.n_init, generator(self.random_state)
+                )
+            else:
+                self.labels_, converged = distinct, True
+        self._means, _, spread = cluster_centres(self.parameters_, self.labels_)
         centres = [
             np.array([array[self.labels_ == k].mean(axis=0) for k in range(self.labels_.max() + 1)])
             for array in arrays
         ]
         self.model_ = H3M(cluster_weights(self.labels_), *centres)
         self.history_ = np.array([spread])
-        self.converged_ = settled and converged
+        self.converged_ = self._alignment.settled and converged
         self.timings_ = {"alignment": ready - begun, "kmeans": time.perf_counter() - ready}
         return self
 
+    def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
+        bounds = expected_log_likelihood(base, self.model_, _SCORING_LENGTH)
+        return bounds, virtual_counts(base.weights, SAMPLES_PER_MODEL)
+
+    def _nearest(self, base: H3M) -> Integers:
+        if base.covars.shape[1:] != self.model_.covars.shape[1:]:
+            raise ValueError(f"models are {base!r}, those of the fit {self.model_!r}")
+        _, vectors = _vectors(self._alignment.apply(base))
+        return cdist(self._scaler.transform(vectors), self._means).argmin(axis=1)
+
+
+def _vectors(h3m: H3M) -> tuple[list[Floats], Floats]:
+    """Return all parameters, and a row of them for each HMM."""
+    names = ("startprob", "transmat", "mixture_weights", "means", "covars")
+    arrays = [getattr(h3m, name) for name in names]
+    return arrays, np.concatenate([array.reshape(len(h3m), -1) for array in arrays], axis=1)
+
 
 def sampled_divergence(
-    h3m: H3M, n_sequences: int = 50, length: int = 10, random_state: RandomState = None
+    h3m: Models, n_sequences: int = 50, length: int = 10, random_state: RandomState = None
 ) -> Floats:
     r"""Kullback-Leibler divergence rates between the HMMs of a mixture, by sampling.
 
@@ -199,7 +260,7 @@ def sampled_divergence(
 
     Parameters
     ----------
-    h3m : H3M
+    h3m : H3M, HMM, fitted hmmlearn model, or list of these
         The HMMs; their weights play no part.
     n_sequences, length : int
         Sequences drawn from each HMM, and their length T.
@@ -217,17 +278,25 @@ def sampled_divergence(
     .. [1] B. H. Juang, L. R. Rabiner, "A probabilistic distance measure for hidden Markov models",
        AT&T Technical Journal 64(2):391-408, 1985, Equation 22.
     """
-    check_count("n_sequences", n_sequences)
-    check_count("length", length)
-    rows = []
-    for k, child in enumerate(generator(random_state).spawn(len(h3m))):
-        sequences, _ = h3m[k].sample(n_sequences, length, child)
-        rows.append(h3m.component_log_likelihoods(list(sequences)).mean(axis=0))
-    log_likelihoods = np.array(rows)
+    h3m = as_h3m(h3m, "h3m")
+    log_likelihoods = _sampled_log_likelihoods(h3m, h3m, n_sequences, length, random_state)
     return (np.diagonal(log_likelihoods)[:, None] - log_likelihoods) / length
 
 
-class SampledKLClustering(BaseEstimator):
+def _sampled_log_likelihoods(
+    base: H3M, model: H3M, n_sequences: int, length: int, random_state: RandomState
+) -> Floats:
+    """Mean log-likelihoods of sequences of each HMM under each component, shape (K_b, K)."""
+    check_count("n_sequences", n_sequences)
+    check_count("length", length)
+    rows = []
+    for k, child in enumerate(generator(random_state).spawn(len(base))):
+        sequences, _ = base[k].sample(n_sequences, length, child)
+        rows.append(model.component_log_likelihoods(list(sequences)).mean(axis=0))
+    return np.array(rows)
+
+
+class SampledKLClustering(MixtureClusterer):
     r"""Spectral clustering of HMMs with sampled Kullback-Leibler divergences: a control.
 
     The affinity is :math:`e^{-D^+_{ab} / (\sigma_a \sigma_b)}` with the symmetrised divergence
@@ -294,15 +363,22 @@ class SampledKLClustering(BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, h3m: H3M) -> Self:
+    def fit(self, h3m: Models, y: object = None) -> Self:
         """Cluster the components of ``h3m``; their weights play no part.
+
+        Parameters
+        ----------
+        h3m : H3M, HMM, fitted hmmlearn model, or list of these
+            The HMMs.
+        y : ignored
 
         Raises
         ------
         ValueError
             If there are more clusters than HMMs or a parameter is out of its range.
         """
-        _check_clusters(h3m, self.n_clusters)
+        h3m = as_h3m(h3m, "h3m")
+        distinct = _check_clusters(h3m, self.n_clusters)
         check_count("n_init", self.n_init)
         rng = generator(self.random_state)
         begun = time.perf_counter()
@@ -311,15 +387,24 @@ class SampledKLClustering(BaseEstimator):
         log_affinity = _locally_scaled(self.divergences_ + self.divergences_.T)
         with single_threaded():
             self.embedding_, _ = spectral_embedding(log_affinity, self.n_clusters)
-            self.labels_, self.converged_ = cluster_points(
-                self.embedding_, self.n_clusters, self.n_init, rng
-            )
+            if distinct is None:
+                self.labels_, self.converged_ = cluster_points(
+                    self.embedding_, self.n_clusters, self.n_init, rng
+                )
+            else:
+                self.labels_, self.converged_ = distinct, True
         _, self.exemplars_, spread = cluster_centres(self.embedding_, self.labels_)
         hmms = [h3m[int(i)] for i in self.exemplars_]
         self.model_ = H3M.from_hmms(hmms, cluster_weights(self.labels_))
         self.history_ = np.array([spread])
         self.timings_ = {"divergence": ready - begun, "spectral": time.perf_counter() - ready}
         return self
+
+    def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
+        means = _sampled_log_likelihoods(
+            base, self.model_, self.n_sequences, self.length, generator(self.random_state)
+        )
+        return means, virtual_counts(base.weights, self.n_sequences)
 
 
 def _locally_scaled(divergences: Floats) -> Floats:

@@ -53,6 +53,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from ._hem import HEMEstimator, checked_weights, draw_base
+from ._inputs import as_items, bytes_of
 from ._parallel import single_threaded
 from ._random import RandomState, generator
 from ._storage import Container
@@ -807,6 +808,9 @@ def _time_diagonal(blocks: Floats, lag: int) -> Floats:
     return result
 
 
+Textures = DynamicTexture | DynamicTextureMixture | Sequence[DynamicTexture | DynamicTextureMixture]
+
+
 class HEMDTM(HEMEstimator):
     r"""Cluster dynamic textures by hierarchical EM and learn a novel texture for each cluster.
 
@@ -901,17 +905,15 @@ class HEMDTM(HEMEstimator):
         self.max_spectral_radius = max_spectral_radius
         self.random_state = random_state
 
-    def fit(
-        self,
-        systems: Sequence[DynamicTexture] | DynamicTextureMixture,
-        weights: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, systems: Textures, y: object = None, *, weights: ArrayLike | None = None) -> Self:
         """Reduce the base textures.
 
         Parameters
         ----------
-        systems : sequence of DynamicTexture, or DynamicTextureMixture
-            The base; all of the same dimensions.
+        systems : DynamicTexture, DynamicTextureMixture, or list of these
+            The base; all of the same dimensions. The items of a list weigh the same, and the
+            components of a mixture in it share its weight.
+        y : ignored
         weights : array-like, shape (n_base,), optional
             Base weights, normalised here; the mixture's own or equal ones by default. A texture
             of weight zero has no influence.
@@ -928,20 +930,39 @@ class HEMDTM(HEMEstimator):
             differ, or a parameter is out of its range.
         """
         start = time.perf_counter()
-        if weights is None and isinstance(systems, DynamicTextureMixture):
-            weights = systems.weights
-        base = DynamicTextureMixture.from_systems(list(systems), weights)
-        self._check_parameters(base.weights)
+        base = self._as_base(systems, weights)
+        self._check_parameters(base.weights, bytes_of(base))
         check_count("virtual_length", self.virtual_length)
         check_number("max_spectral_radius", self.max_spectral_radius, positive=True)
-        problem = _DynamicTextureProblem(
-            base, self.virtual_length, self.covariance_floor, self.max_spectral_radius
-        )
+        problem = self._problem(base)
         rng = generator(self.random_state)
         given = isinstance(self.init, DynamicTextureMixture)
         starts = [lambda: self._initial_model(problem, rng)] * (1 if given else self.n_init)
         self._fit_starts(problem, base.weights, starts, time.perf_counter() - start)
         return self
+
+    def _is_model(self, item: object) -> bool:
+        return isinstance(item, DynamicTexture | DynamicTextureMixture)
+
+    def _as_base(
+        self, systems: Textures, weights: ArrayLike | None = None
+    ) -> DynamicTextureMixture:
+        kinds = "a DynamicTexture, a DynamicTextureMixture, or a list of these"
+        items = [systems] if self._is_model(systems) else as_items(systems, "systems", kinds)
+        textures: list[DynamicTexture] = []
+        own: list[float] = []
+        for i, item in enumerate(items):
+            if not self._is_model(item):
+                raise TypeError(f"systems[{i}] is a {type(item).__name__}, expected {kinds}")
+            mixed = isinstance(item, DynamicTextureMixture)
+            textures.extend(item if mixed else [item])
+            own.extend(item.weights if mixed else [1.0])
+        return DynamicTextureMixture.from_systems(textures, own if weights is None else weights)
+
+    def _problem(self, base: DynamicTextureMixture) -> _DynamicTextureProblem:
+        return _DynamicTextureProblem(
+            base, self.virtual_length, self.covariance_floor, self.max_spectral_radius
+        )
 
     def _initial_model(
         self, problem: _DynamicTextureProblem, rng: np.random.Generator

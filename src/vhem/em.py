@@ -19,24 +19,25 @@ References
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
+from ._clustering import MixtureClusterer
+from ._inputs import warn_of_duplicates, warn_of_swapped_axes
 from ._moments import n_moments, point_moments
 from ._numerics import log_or_floor, logsumexp_last
 from ._parallel import ordered_map, single_threaded
 from ._random import RandomState, generator
 from ._starts import START_METHODS, partition, starting_hmm
-from ._update import Statistics, maximise, regularised, total
-from ._validation import check_count, check_number
+from ._update import Statistics, finite, maximise, regularised, total
+from ._validation import check_count, check_number, real_array
 from .likelihood import (
     Densities,
     check_sequences,
@@ -143,7 +144,7 @@ def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> _Expectati
 _RELATIVE_FLOOR = {"float64": 1e-10, "float32": 1e-4}
 
 
-class EMH3M(BaseEstimator):
+class EMH3M(MixtureClusterer):
     """Mixture of hidden Markov models fitted to sequences by EM.
 
     Parameters
@@ -260,6 +261,8 @@ class EMH3M(BaseEstimator):
     def fit(
         self,
         sequences: Sequence[ArrayLike],
+        y: object = None,
+        *,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init: H3M | str | None = None,
@@ -269,8 +272,10 @@ class EMH3M(BaseEstimator):
 
         Parameters
         ----------
-        sequences : list of array-like, each of shape (T_i, d)
-            Observations.
+        sequences : list of array-like, each of shape (T_i, d), or array-like, shape (n, T, d)
+            Observations. Time is the first axis of a sequence, hence the middle one of an array
+            (aeon has it last: ``X.transpose(0, 2, 1)``).
+        y : ignored
         groups : array-like, shape (n,), optional
             Label of the group of each sequence; the sequences of a group share one assignment. By
             default every sequence is a group of its own.
@@ -294,12 +299,21 @@ class EMH3M(BaseEstimator):
         Raises
         ------
         ValueError
-            If an argument is malformed, or there are fewer groups of positive weight than
-            components.
+            If an argument is malformed, there are fewer groups of positive weight than
+            components, or one of them has fewer frames than a component has states and no
+            ``init`` says where those begin.
+
+        Warns
+        -----
+        UserWarning
+            If there are fewer distinct sequences than components or fewer distinct frames than
+            states, so that some of these coincide; if an array looks as if its last axis were
+            time.
         """
         begun = time.perf_counter()
         self._check_parameters()
         start = _check_init(self, init)
+        warn_of_swapped_axes(sequences)
         data = _ordered(sequences, groups, sample_weight)
         if isinstance(start, H3M) and start.n_features != data.frames.shape[1]:
             raise ValueError(
@@ -311,6 +325,7 @@ class EMH3M(BaseEstimator):
                 f"n_components is {self.n_components}, but there are only {n_groups} "
                 "sequences (or groups of them) of positive weight"
             )
+        _check_amount(data, self.n_components, self.n_states, isinstance(start, H3M))
         counted = data.frames[np.repeat(data.group_weights[data.groups] > 0, data.lengths)]
         centre = counted.mean(axis=0)
         floor = self._floor(counted - centre)
@@ -341,11 +356,13 @@ class EMH3M(BaseEstimator):
         self.restart_objectives_ = objectives
         return self
 
-    def predict(self, sequences: Sequence[ArrayLike]) -> Integers:
-        """Most probable component of each sequence, shape (n,)."""
-        check_is_fitted(self, "model_")
-        log_likelihoods = self.model_.component_log_likelihoods(sequences)
-        return (log_likelihoods + log_or_floor(self.model_.weights)).argmax(axis=1)
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def _is_model(self, item: object) -> bool:
+        return False
 
     def _check_parameters(self) -> None:
         for name in ("n_components", "n_states", "n_mix", "n_init"):
@@ -374,7 +391,7 @@ class EMH3M(BaseEstimator):
         group_bounds = np.append(group_starts, len(data.lengths))
         chunks = []
         borders = chunk_borders(frames_of_group, limit)
-        for first, last in pairwise(borders):
+        for first, last in itertools.pairwise(borders):
             one, end = group_bounds[first], group_bounds[last]
             starts = sequence_ends[one : end + 1]
             frames = (data.frames[starts[0] : starts[-1]] - centre).T
@@ -419,7 +436,7 @@ class EMH3M(BaseEstimator):
         weight = sum(float(chunk.weights[chunk.groups] @ np.diff(chunk.starts)) for chunk in chunks)
         model = regularised(model, floor, self.reg_covar)
         expectation = self._expect(model, chunks, centre)
-        history = [expectation.objective]
+        history = [finite(expectation.objective)]
         if monitor is not None:
             monitor(model)
         converged = False
@@ -427,7 +444,7 @@ class EMH3M(BaseEstimator):
             model = maximise(expectation.statistics, model, centre, floor, self.reg_covar)
             expectation = self._expect(model, chunks, centre)
             change = abs(expectation.objective - history[-1]) / weight
-            history.append(expectation.objective)
+            history.append(finite(expectation.objective))
             converged = self.tol is not None and change < self.tol
             if monitor is not None:
                 monitor(model)
@@ -475,14 +492,17 @@ def _ordered(
         labels = np.asarray(groups)
         if labels.shape != (n,):
             raise ValueError(f"groups has shape {labels.shape}, expected ({n},)")
+        missing = [i for i, label in enumerate(labels) if label is None or label != label]
+        if missing:
+            raise ValueError(f"groups[{missing[0]}] is {labels[missing[0]]}, expected a label")
         codes = np.unique(labels, return_inverse=True)[1]
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = np.ones(n) if sample_weight is None else real_array("sample_weight", sample_weight)
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
-    bad = ~(np.isfinite(weights) & (weights >= 0))
+    bad = weights < 0
     if bad.any():
         i = int(bad.argmax())
-        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a finite number >= 0")
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a number >= 0")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero everywhere")
     order = np.argsort(codes, kind="stable")
@@ -499,6 +519,29 @@ def _ordered(
     ends = np.cumsum(lengths)
     rows = np.concatenate([np.arange(ends[i] - lengths[i], ends[i]) for i in order])
     return _Data(frames[rows], lengths[order], codes, group_weights, order)
+
+
+def _check_amount(data: _Data, n_components: int, n_states: int, started: bool) -> None:
+    """Refuse groups too short to make states of; warn if components or states must coincide."""
+    frames = np.bincount(data.groups, weights=data.lengths).astype(np.int64)
+    counted = np.flatnonzero(data.group_weights > 0)
+    short = counted[frames[counted] < n_states]
+    if short.size and not started:
+        group = short[0]
+        members = data.order[data.groups == group]
+        others = f" and the {len(members) - 1} others of its group" if len(members) > 1 else ""
+        n_features = data.frames.shape[1]
+        hint = f" of {n_features} features (time is its first axis)" if n_features > 1 else ""
+        raise ValueError(
+            f"sequences[{members[0]}]{others}: {frames[group]} frames{hint}, but n_states is "
+            f"{n_states}; expected at least as many frames as states, or an H3M as init"
+        )
+    ends = np.cumsum(frames)
+    parts = [data.frames[ends[group] - frames[group] : ends[group]] for group in counted]
+    sequences = (part.tobytes() for part in parts)
+    warn_of_duplicates("n_components", n_components, sequences, "sequences")
+    rows = (frame.tobytes() for part in parts for frame in part)
+    warn_of_duplicates("n_states", n_states, rows, "frames")
 
 
 def _check_init(estimator: EMH3M, init: H3M | str | None) -> H3M | str:

@@ -26,22 +26,79 @@ References
 from __future__ import annotations
 
 import time
-from typing import Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
+from ._clustering import assign
 from ._hem import HEMEstimator, checked_weights, draw_base
-from ._moments import gaussian_moments, natural_parameters, parameters_from_moments
+from ._inputs import as_h3m
+from ._moments import (
+    gaussian_moments,
+    natural_parameters,
+    parameters_from_moments,
+    point_moments,
+)
 from ._random import RandomState, generator
 from ._update import bounded_covars
-from ._validation import LARGEST_COVARIANCE, check_covariances, frozen_array
-from .models import HMM
+from ._validation import LARGEST_COVARIANCE, check_count, check_covariances, frozen_array
+from .likelihood import Densities, check_sequences
+from .models import H3M, HMM
+
+if TYPE_CHECKING:
+    from ._inputs import Models
 
 __all__ = ["HEMGMM"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class _Bag(NamedTuple):
+    """Base Gaussians, and what they belong to: models, or each to itself."""
+
+    weights: Floats  # (n_base,)
+    means: Floats  # (n_base, d)
+    covars: Floats  # (n_base, d) or (n_base, d, d)
+    owners: Integers  # (n_base,)
+    shares: Floats  # of each Gaussian in its owner, (n_base,)
+
+    def pooled(self, rows: Floats) -> Floats:
+        """Return the mean of the Gaussians' rows for each owner, weighted by the shares."""
+        result = np.zeros((self.owners[-1] + 1, rows.shape[1]))
+        np.add.at(result, self.owners, self.shares[:, None] * rows)
+        return result
+
+
+def _bag_of(h3m: H3M, length: int) -> _Bag:
+    """Return the Gaussians that sequences of HMMs come from, whatever their order in time."""
+    occupancy, state = np.zeros_like(h3m.startprob), h3m.startprob
+    for _ in range(length):
+        occupancy += state / length
+        state = (state[:, None] @ h3m.transmat)[:, 0]
+    shares = occupancy[..., None] * h3m.mixture_weights
+    per_model = shares[0].size
+    return _Bag(
+        (h3m.weights[:, None, None] * shares).ravel(),
+        h3m.means.reshape(-1, h3m.n_features),
+        h3m.covars.reshape(-1, *h3m.covars.shape[3:]),
+        np.repeat(np.arange(len(h3m)), per_model),
+        shares.ravel(),
+    )
+
+
+def _bag_of_arrays(weights: ArrayLike | None, means: ArrayLike, covars: ArrayLike) -> _Bag:
+    base_means = frozen_array("means", means, ("n_base", "d"))
+    n_base, n_features = base_means.shape
+    full = np.ndim(covars) == 3
+    shape = (n_base, n_features, n_features) if full else (n_base, n_features)
+    base_covars = frozen_array("covars", covars, shape, LARGEST_COVARIANCE)
+    check_covariances("covars", base_covars, full)
+    base_weights = checked_weights(weights, n_base)
+    return _Bag(base_weights, base_means, base_covars, np.arange(n_base), np.ones(n_base))
 
 
 class _GaussianProblem:
@@ -95,6 +152,12 @@ class HEMGMM(HEMEstimator):
 
     the symbols are those of the module's header.
 
+    From HMMs it takes all Gaussians as one bag. The Gaussian :math:`m` of state :math:`\beta` of
+    HMM :math:`i` weighs :math:`\omega_i \, \bar p_{i \beta} \, c_{i \beta m}`, where
+    :math:`\bar p_{i \beta}` is the mean probability of the state over a virtual sequence: the
+    order in time plays no part. An HMM's row of ``responsibilities_`` is the mean of those of its
+    Gaussians, weighted by :math:`\bar p_{i \beta} c_{i \beta m}`.
+
     Parameters
     ----------
     n_components : int
@@ -102,6 +165,8 @@ class HEMGMM(HEMEstimator):
     virtual_samples : float, optional
         ``N``, virtual points in all; base Gaussian ``p`` stands for ``N w_p`` of them. Default
         10,000 per base Gaussian, which makes the assignments practically hard.
+    virtual_length : int
+        ``tau``, length of the virtual sequences of an HMM; of no account for other bases.
     init : {"kmeans", "base"} or HMM
         Start: from a k-means clustering of the base means; from ``n_components`` base Gaussians
         of positive weight drawn at random; or from a given mixture (an HMM with one state).
@@ -124,11 +189,11 @@ class HEMGMM(HEMEstimator):
         The reduced mixture, as an HMM with one state: ``model_.weights[0]``, ``model_.means[0]``,
         ``model_.covars[0]``; its ``score_samples`` is the log-density of a bag of observations.
     responsibilities_ : array, shape (n_base, n_components)
-        ``z_pq``, for ``model_``.
+        ``z_pq``, for ``model_``; of each HMM if the base are HMMs, otherwise of each Gaussian.
     labels_ : array of int, shape (n_base,)
-        Most probable component of each base Gaussian.
+        Most probable component of each HMM or base Gaussian.
     log_likelihoods_ : array, shape (n_base, n_components)
-        ``E_pq`` in nats, for ``model_``.
+        ``E_pq`` in nats, for ``model_``; of an HMM the mean of those of its Gaussians.
     lower_bound_ : float
         The objective, for ``model_``.
     history_ : array, shape (n_iter_ + 1,)
@@ -158,6 +223,7 @@ class HEMGMM(HEMEstimator):
         n_components: int = 16,
         *,
         virtual_samples: float | None = None,
+        virtual_length: int = 10,
         init: str | HMM = "kmeans",
         n_init: int = 10,
         tol: float | None = 1e-6,
@@ -167,6 +233,7 @@ class HEMGMM(HEMEstimator):
     ) -> None:
         self.n_components = n_components
         self.virtual_samples = virtual_samples
+        self.virtual_length = virtual_length
         self.init = init
         self.n_init = n_init
         self.tol = tol
@@ -174,17 +241,26 @@ class HEMGMM(HEMEstimator):
         self.covariance_floor = covariance_floor
         self.random_state = random_state
 
-    def fit(self, weights: ArrayLike | None, means: ArrayLike, covars: ArrayLike) -> Self:
-        """Reduce the base mixture.
+    @overload
+    def fit(self, X: Models, y: object = None, covars: None = None) -> Self: ...
+
+    @overload
+    def fit(self, X: ArrayLike | None, y: ArrayLike, covars: ArrayLike) -> Self: ...
+
+    def fit(
+        self, X: Models | ArrayLike | None, y: object = None, covars: ArrayLike | None = None
+    ) -> Self:
+        """Reduce the base mixture: ``fit(models)`` or ``fit(weights, means, covars)``.
 
         Parameters
         ----------
-        weights : array-like, shape (n_base,), or None
-            Base weights, normalised here; ``None`` for equal ones. A Gaussian of weight zero has
-            no influence.
-        means : array-like, shape (n_base, d)
-            Base means.
-        covars : array-like, shape (n_base, d) or (n_base, d, d)
+        X : H3M, HMM, fitted hmmlearn model, or list of these
+            Models whose Gaussians are the base. If ``covars`` is given, instead the base weights,
+            array-like of shape (n_base,), normalised here; None for equal ones. A Gaussian of
+            weight zero has no influence.
+        y : ignored
+            If ``covars`` is given, the base means, array-like of shape (n_base, d).
+        covars : array-like, shape (n_base, d) or (n_base, d, d), optional
             Base variances or covariance matrices; the reduced mixture has the same kind.
 
         Returns
@@ -199,22 +275,51 @@ class HEMGMM(HEMEstimator):
             Gaussians of positive weight than components, or a parameter is out of its range.
         """
         start = time.perf_counter()
-        base_means = frozen_array("means", means, ("n_base", "d"))
-        n_base, n_features = base_means.shape
-        full = np.ndim(covars) == 3
-        shape = (n_base, n_features, n_features) if full else (n_base, n_features)
-        base_covars = frozen_array("covars", covars, shape, LARGEST_COVARIANCE)
-        check_covariances("covars", base_covars, full)
-        base_weights = checked_weights(weights, n_base)
-        self._check_parameters(base_weights)
+        if covars is None:
+            bag = self._bag(as_h3m(cast("Models", X), "X"))
+        else:
+            bag = _bag_of_arrays(cast("ArrayLike", X), cast("ArrayLike", y), covars)
+        base_weights = bag.weights
+        present = np.flatnonzero(base_weights > 0)
+        rows = [bag.means[p].tobytes() + bag.covars[p].tobytes() for p in present]
+        self._check_parameters(base_weights, rows)
         rng = generator(self.random_state)
-        problem = _GaussianProblem(base_means, base_covars, self.covariance_floor)
+        problem = self._problem(bag)
         given = isinstance(self.init, HMM)
         starts = [lambda: self._initial_model(problem, base_weights, rng)] * (
             1 if given else self.n_init
         )
         self._fit_starts(problem, base_weights, starts, time.perf_counter() - start)
+        self.responsibilities_ = bag.pooled(self.responsibilities_)
+        self.labels_ = self.responsibilities_.argmax(axis=1)
+        self.log_likelihoods_ = bag.pooled(self.log_likelihoods_)
         return self
+
+    def _bag(self, base: H3M) -> _Bag:
+        bag = _bag_of(base, check_count("virtual_length", self.virtual_length))
+        return bag._replace(weights=checked_weights(bag.weights, len(bag.weights)))
+
+    def _problem(self, bag: _Bag) -> _GaussianProblem:
+        return _GaussianProblem(bag.means, bag.covars, self.covariance_floor)
+
+    def _weights(self) -> Floats:
+        return self.model_.weights[0]
+
+    def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
+        return super()._expectations(self._bag(base))
+
+    def _nearest(self, base: H3M) -> Integers:
+        responsibilities, _ = assign(self._weights(), *self._expectations(base))
+        return self._bag(base).pooled(responsibilities).argmax(axis=1)
+
+    def _sequence_terms(self, sequences: Sequence[ArrayLike]) -> Floats:
+        """Return the expected number of each sequence's frames from each Gaussian."""
+        frames, lengths = check_sequences(sequences, self.model_.n_features)
+        centre = frames.mean(axis=0)
+        densities = Densities(H3M.from_hmms([self.model_]), centre)
+        moments = point_moments(np.ascontiguousarray((frames - centre).T), densities.full)
+        _, shares = densities.emissions(moments)
+        return np.add.reduceat(shares[0], np.cumsum(lengths) - lengths, axis=1).T
 
     def _initial_model(
         self, problem: _GaussianProblem, base_weights: Floats, rng: np.random.Generator

@@ -14,18 +14,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from ._clustering import MixtureClusterer
+from ._inputs import first_of, is_hmm
 from ._validation import check_count
-from .dynamic_texture import DynamicTextureMixture
+from .dynamic_texture import DynamicTexture, DynamicTextureMixture, Textures
 from .em import EMH3M
-from .models import H3M
+from .gaussian import HEMGMM
 from .ppk import PPKSpectralClustering
 from .variational import VHEM
+
+if TYPE_CHECKING:
+    from ._inputs import Models
 
 __all__ = ["ClusterHierarchy", "cluster_hierarchy"]
 
@@ -62,7 +67,7 @@ class ClusterHierarchy:
 
 
 def cluster_hierarchy(
-    model_or_sequences: H3M | DynamicTextureMixture | Sequence[ArrayLike],
+    models_or_sequences: Models | Textures | Sequence[ArrayLike],
     levels: Sequence[int] = (8, 4, 2),
     estimator: BaseEstimator | None = None,
 ) -> ClusterHierarchy:
@@ -79,8 +84,8 @@ def cluster_hierarchy(
 
     Parameters
     ----------
-    model_or_sequences : H3M, DynamicTextureMixture or list of array-like (T_i, d)
-        What is clustered: models, or sequences for :class:`vhem.EMH3M`.
+    models_or_sequences : what the estimator takes
+        Models for most, sequences for :class:`vhem.EMH3M`.
     levels : sequence of int
         Number of clusters of each level, decreasing.
     estimator : estimator, optional
@@ -119,18 +124,18 @@ def cluster_hierarchy(
                 f"levels[{i}] is {levels[i]}, expected fewer than levels[{i - 1}] = {levels[i - 1]}"
             )
     estimator = VHEM() if estimator is None else estimator
-    is_model = isinstance(model_or_sequences, H3M | DynamicTextureMixture)
-    if isinstance(estimator, EMH3M) == is_model:
-        raise TypeError(
-            f"{type(estimator).__name__} cannot cluster a {type(model_or_sequences).__name__}: "
-            "EMH3M takes sequences, other estimators take models"
-        )
+    if not isinstance(estimator, MixtureClusterer) or isinstance(estimator, HEMGMM):
+        name = getattr(estimator, "__name__", type(estimator).__name__)
+        raise TypeError(f"{name} makes no models of clusters of models that could be clustered")
     if isinstance(estimator, EMH3M):
-        steps = _nested(model_or_sequences, levels, estimator)
+        first = first_of(models_or_sequences)
+        if is_hmm(first) or isinstance(first, DynamicTexture | DynamicTextureMixture):
+            raise TypeError(f"EMH3M cannot cluster a {type(first).__name__}: it takes sequences")
+        steps = _nested(models_or_sequences, levels, estimator)
     elif isinstance(estimator, PPKSpectralClustering):
-        steps = _merged(model_or_sequences, levels, estimator)
+        steps = _merged(models_or_sequences, levels, estimator)
     else:
-        steps = _successive(model_or_sequences, levels, estimator)
+        steps = _successive(models_or_sequences, levels, estimator)
     labels: list[Integers] = []
     parents: list[Integers] = []
     models: list[Any] = []

@@ -92,12 +92,16 @@ def check_sequences(
         if array.ndim != 2:
             raise ValueError(
                 f"sequences[{i}] has shape {array.shape}, expected (T, d); "
-                "sequences must be a list of two-dimensional arrays"
+                "sequences must be a list of two-dimensional arrays, a single one is [sequence]"
             )
         if n_features is None:
             n_features = array.shape[1]
         if array.shape[1] != n_features or n_features == 0:
-            raise ValueError(f"sequences[{i}] has {array.shape[1]} features, expected {n_features}")
+            swapped = len(array) == n_features or (i > 0 and len(array) == len(arrays[0]))
+            hint = f"; time is the first axis, this one has {len(array)} frames" * swapped
+            raise ValueError(
+                f"sequences[{i}] has {array.shape[1]} features, expected {n_features}{hint}"
+            )
         if len(array) == 0:
             raise ValueError(f"sequences[{i}] has no frame")
     return np.concatenate(arrays), np.array([len(array) for array in arrays])

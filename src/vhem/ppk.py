@@ -47,22 +47,27 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from ._inputs import as_h3m
 from ._numerics import fast_exp, fast_log, log_or_floor
 from ._parallel import ordered_map, single_threaded
 from ._random import RandomState, generator
 from ._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
 from ._validation import check_count, check_number
 from .models import H3M
-from .variational import VHEM
+from .variational import VHEM, expected_log_likelihood
+
+if TYPE_CHECKING:
+    from ._inputs import Models
 
 __all__ = ["PPKSpectralClustering", "probability_product_kernel"]
 
@@ -326,8 +331,8 @@ def _log_kernel_row(
 
 
 def probability_product_kernel(
-    h3m: H3M,
-    other: H3M | None = None,
+    h3m: Models,
+    other: Models | None = None,
     *,
     power: float = 0.5,
     length: int = 10,
@@ -341,9 +346,9 @@ def probability_product_kernel(
 
     Parameters
     ----------
-    h3m : H3M
+    h3m : H3M, HMM, fitted hmmlearn model, or list of these
         The HMMs ``a``; their weights play no part.
-    other : H3M, optional
+    other : likewise, optional
         The HMMs ``b``; may have other numbers of states and Gaussians and another kind of
         covariance. By default those of ``h3m``.
     power : float
@@ -384,6 +389,8 @@ def probability_product_kernel(
     """
     check_number("power", power, positive=True)
     check_count("length", length)
+    h3m = as_h3m(h3m, "h3m")
+    other = None if other is None else as_h3m(other, "other")
     if other is not None and other.n_features != h3m.n_features:
         raise ValueError(f"other has {other.n_features} features, h3m has {h3m.n_features}")
     second = h3m if other is None else other
@@ -423,7 +430,7 @@ def _log_squared_norms(mixture: _PreparedMixture, power: float, length: int) -> 
 _SAME_MODEL = 1e-6
 
 
-class PPKSpectralClustering(BaseEstimator):
+class PPKSpectralClustering(MixtureClusterer):
     r"""Cluster HMMs by spectral clustering of their probability product kernel (PPK-SC).
 
     Parameters
@@ -524,8 +531,14 @@ class PPKSpectralClustering(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, h3m: H3M) -> Self:
+    def fit(self, h3m: Models, y: object = None) -> Self:
         """Cluster the components of ``h3m``; their weights play no part.
+
+        Parameters
+        ----------
+        h3m : H3M, HMM, fitted hmmlearn model, or list of these
+            The HMMs.
+        y : ignored
 
         Returns
         -------
@@ -537,6 +550,7 @@ class PPKSpectralClustering(BaseEstimator):
         ValueError
             If there are more clusters than HMMs or a parameter is out of its range.
         """
+        h3m = as_h3m(h3m, "h3m")
         self._check_parameters(h3m)
         rng = generator(self.random_state)
         begun = time.perf_counter()
@@ -581,8 +595,6 @@ class PPKSpectralClustering(BaseEstimator):
         return self
 
     def _check_parameters(self, h3m: H3M) -> None:
-        if not isinstance(h3m, H3M):
-            raise TypeError(f"h3m is a {type(h3m).__name__}, expected an H3M")
         if check_count("n_clusters", self.n_clusters) > len(h3m):
             raise ValueError(f"n_clusters is {self.n_clusters}, but there are only {len(h3m)} HMMs")
         check_number("root", self.root, positive=True)
@@ -622,7 +634,23 @@ class PPKSpectralClustering(BaseEstimator):
         self.model_ = H3M.from_hmms(hmms, cluster_weights(self.labels_))
         return converged
 
-    def merge(self, h3m: H3M, n_clusters: int) -> PPKSpectralClustering:
+    def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
+        bounds = expected_log_likelihood(base, self.model_, self.length)
+        return bounds, virtual_counts(base.weights, SAMPLES_PER_MODEL)
+
+    def _nearest(self, base: H3M) -> Integers:
+        log_kernel = probability_product_kernel(
+            base,
+            self.model_,
+            power=self.power,
+            length=self.length,
+            normalize=self.normalize,
+            log=True,
+            n_jobs=self.n_jobs,
+        )
+        return log_kernel.argmax(axis=1)
+
+    def merge(self, h3m: Models, n_clusters: int) -> PPKSpectralClustering:
         """Merge the clusters to fewer ones: the next level of a hierarchy.
 
         The centres of the clusters are clustered by k-means where they are, in the embedding of
@@ -630,7 +658,7 @@ class PPKSpectralClustering(BaseEstimator):
 
         Parameters
         ----------
-        h3m : H3M
+        h3m : H3M, HMM, fitted hmmlearn model, or list of these
             The HMMs that this estimator was fitted to.
         n_clusters : int
             Number of merged clusters, at most the number of clusters.
@@ -648,6 +676,7 @@ class PPKSpectralClustering(BaseEstimator):
            variational HEM", Journal of Machine Learning Research 15:697-747, 2014.
         """
         check_is_fitted(self, "model_")
+        h3m = as_h3m(h3m, "h3m")
         if len(h3m) != len(self.labels_):
             raise ValueError(
                 f"h3m has {len(h3m)} HMMs, the estimator was fitted to {len(self.labels_)}"

@@ -19,18 +19,21 @@ References
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from ._clustering import MixtureClusterer
 from ._hem import draw_base
+from ._inputs import as_h3m
 from ._random import RandomState, generator
 from ._validation import check_count
 from .em import EMH3M
-from .models import H3M, HMM
+from .models import H3M
+
+if TYPE_CHECKING:
+    from ._inputs import Models
 
 __all__ = ["SHEM"]
 
@@ -38,7 +41,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class SHEM(BaseEstimator):
+class SHEM(MixtureClusterer):
     r"""Reduce a mixture of HMMs by EM on sequences sampled from it.
 
     Parameters
@@ -134,13 +137,14 @@ class SHEM(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, base: H3M | Sequence[HMM]) -> Self:
+    def fit(self, base: Models, y: object = None) -> Self:
         """Sample and reduce.
 
         Parameters
         ----------
-        base : H3M or sequence of HMM
-            The base mixture; a sequence counts with equal weights.
+        base : H3M, HMM, fitted hmmlearn model, or list of these
+            The base mixture. The items of a list weigh the same.
+        y : ignored
 
         Returns
         -------
@@ -153,19 +157,16 @@ class SHEM(BaseEstimator):
             If a base HMM of positive weight gets no sample, there are fewer such HMMs than
             components, or a parameter is out of its range.
         """
-        base = base if isinstance(base, H3M) else H3M.from_hmms(base)
+        base = as_h3m(base, "base")
         for name in ("n_components", "n_samples", "length", "n_init"):
             check_count(name, getattr(self, name))
         self._check_against(base)
-        counts = self._samples_per_model(base)
+        self._samples_per_model = self.n_samples / int((base.weights > 0).sum())
+        counts = self._counts(base, self.n_samples)
         rng = generator(self.random_state)
         begun = time.perf_counter()
+        sequences, groups = self._draw(base, counts, rng)
         sampled = np.flatnonzero(counts)
-        groups = np.repeat(sampled, counts[sampled])
-        sequences: list[Floats] = []
-        # A generator for each model: its samples do not depend on the others.
-        for i, child in zip(sampled, rng.spawn(len(sampled)), strict=True):
-            sequences.extend(base[int(i)].sample(int(counts[i]), self.length, child)[0])
         ready = time.perf_counter()
         runs = [self._run(base, sequences, groups, child) for child in self._starts(rng)]
         best = max(runs, key=lambda em: em.lower_bound_)
@@ -204,16 +205,39 @@ class SHEM(BaseEstimator):
                     f'{getattr(base, name)}; use "kmeans"'
                 )
 
-    def _samples_per_model(self, base: H3M) -> Integers:
-        counts = np.rint(base.weights * self.n_samples).astype(np.int64)
+    def _counts(self, base: H3M, n_samples: float) -> Integers:
+        """Return the number of samples of each base HMM, of so many in all."""
+        counts = np.rint(base.weights * n_samples).astype(np.int64)
         without = np.flatnonzero((counts == 0) & (base.weights > 0))
         if without.size:
             i = without[0]
             raise ValueError(
-                f"n_samples is {self.n_samples}: base[{i}] of weight {base.weights[i]:.3g} gets "
+                f"n_samples is {n_samples:g}: base[{i}] of weight {base.weights[i]:.3g} gets "
                 "no sample"
             )
         return counts
+
+    def _draw(
+        self, base: H3M, counts: Integers, rng: np.random.Generator
+    ) -> tuple[list[Floats], Integers]:
+        """Return sequences, and the base HMM that each comes from."""
+        sampled = np.flatnonzero(counts)
+        sequences: list[Floats] = []
+        # A generator for each model: its samples do not depend on the others.
+        for i, child in zip(sampled, rng.spawn(len(sampled)), strict=True):
+            sequences.extend(base[int(i)].sample(int(counts[i]), self.length, child)[0])
+        return sequences, np.repeat(sampled, counts[sampled])
+
+    def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
+        present = int((base.weights > 0).sum())
+        counts = self._counts(base, self._samples_per_model * present)
+        sequences, _ = self._draw(base, counts, generator(self.random_state))
+        log_likelihoods = self.model_.component_log_likelihoods(sequences)
+        sampled = np.flatnonzero(counts)
+        firsts = np.cumsum(counts[sampled]) - counts[sampled]
+        means = np.zeros((len(base), len(self.model_)))
+        means[sampled] = np.add.reduceat(log_likelihoods, firsts, axis=0) / counts[sampled, None]
+        return means, counts.astype(np.float64)
 
     def _starts(self, rng: np.random.Generator) -> list[np.random.Generator]:
         return rng.spawn(1 if isinstance(self.init, H3M) else self.n_init)

@@ -30,24 +30,28 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from ._inputs import as_h3m, bytes_of, warn_of_duplicates
 from ._moments import gaussian_moments, natural_parameters
 from ._numerics import log_or_floor, logsumexp_last, mixture_terms
 from ._parallel import ordered_map, single_threaded
 from ._random import RandomState, generator
 from ._recursion import pair_bounds, pair_statistics
-from ._update import Statistics, maximise, regularised, total
+from ._update import Statistics, finite, maximise, regularised, total
 from ._validation import check_count, check_number
 from ._variational_starts import base_start, resized, split
-from .models import H3M, HMM
+from .models import H3M
+
+if TYPE_CHECKING:
+    from ._inputs import Models
 
 __all__ = ["VHEM", "expected_log_likelihood"]
 
@@ -306,16 +310,14 @@ def _expect(problem: _Problem, model: H3M, n_jobs: int | None) -> _Expectation:
     )
 
 
-def expected_log_likelihood(
-    base: H3M | Sequence[HMM], reduced: H3M | Sequence[HMM], length: int
-) -> Floats:
+def expected_log_likelihood(base: Models, reduced: Models, length: int) -> Floats:
     r"""Lower bound on the expected log-likelihood of sequences of one HMM under another.
 
     Parameters
     ----------
-    base : H3M or sequence of HMM
+    base : H3M, HMM, fitted hmmlearn model, or list of these
         Where the sequences come from.
-    reduced : H3M or sequence of HMM
+    reduced : likewise
         Which models judge them.
     length : int
         Length of the sequences, tau.
@@ -340,7 +342,7 @@ def expected_log_likelihood(
     >>> bool(np.isclose(expected_log_likelihood([point], [point], length=7), -7 * entropy)[0, 0])
     True
     """
-    base, reduced = _as_h3m("base", base), _as_h3m("reduced", reduced)
+    base, reduced = as_h3m(base, "base"), as_h3m(reduced, "reduced")
     check_count("length", length)
     if base.n_features != reduced.n_features:
         raise ValueError(f"base has {base.n_features} features, reduced has {reduced.n_features}")
@@ -355,7 +357,7 @@ def expected_log_likelihood(
     return np.concatenate(rows)
 
 
-class VHEM(BaseEstimator):
+class VHEM(MixtureClusterer):
     r"""Reduce a mixture of HMMs to a smaller one: clusters of HMMs and a new HMM for each.
 
     Parameters
@@ -490,14 +492,19 @@ class VHEM(BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, base: H3M | Sequence[HMM], monitor: Callable[[H3M], object] | None = None
+        self,
+        base: Models,
+        y: object = None,
+        *,
+        monitor: Callable[[H3M], object] | None = None,
     ) -> Self:
         """Reduce a mixture.
 
         Parameters
         ----------
-        base : H3M or sequence of HMM
-            The base mixture; a sequence counts with equal weights.
+        base : H3M, HMM, fitted hmmlearn model, or list of these
+            The base mixture. The items of a list weigh the same.
+        y : ignored
         monitor : callable, optional
             Called with the model after 0, 1, ... M-steps of every start, once its objective is
             known; models never change, so it may keep them. What it returns is ignored, and its
@@ -516,7 +523,7 @@ class VHEM(BaseEstimator):
             ``n_components``.
         """
         begun = time.perf_counter()
-        base = _as_h3m("base", base)
+        base = as_h3m(base, "base")
         self._check_parameters(base)
         states = base.n_states if self.n_states is None else self.n_states
         mixtures = base.n_mix if self.n_mix is None else self.n_mix
@@ -555,6 +562,10 @@ class VHEM(BaseEstimator):
         }
         return self
 
+    def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
+        bounds = expected_log_likelihood(base, self.model_, self.virtual_length)
+        return bounds, virtual_counts(base.weights, self._samples_per_model)
+
     def _check_parameters(self, base: H3M) -> None:
         for name in ("n_components", "virtual_length", "n_init"):
             check_count(name, getattr(self, name))
@@ -562,9 +573,10 @@ class VHEM(BaseEstimator):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         check_count("max_iter", self.max_iter, 0)
-        for name in ("tol", "virtual_samples"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name))
+        if self.tol is not None:
+            check_number("tol", self.tol)
+        if self.virtual_samples is not None:
+            check_number("virtual_samples", self.virtual_samples, positive=True)
         check_number("covariance_floor", self.covariance_floor)
         check_number("reg_covar", self.reg_covar)
         present = int((base.weights > 0).sum())
@@ -573,6 +585,7 @@ class VHEM(BaseEstimator):
                 f"n_components is {self.n_components}, but base has only {present} components of "
                 "positive weight"
             )
+        warn_of_duplicates("n_components", self.n_components, bytes_of(base), "base models")
         if isinstance(self.init, H3M):
             for name, found, wanted in (
                 ("components", len(self.init), self.n_components),
@@ -588,9 +601,11 @@ class VHEM(BaseEstimator):
     def _problem(self, base: H3M, n_reduced_gaussians: int) -> _Problem:
         kind = self.init.covariance_type if isinstance(self.init, H3M) else base.covariance_type
         centre = _centre(base)
+        present = int((base.weights > 0).sum())
         samples = self.virtual_samples
         if samples is None:
-            samples = 1e4 * int((base.weights > 0).sum())
+            samples = SAMPLES_PER_MODEL * present
+        self._samples_per_model = samples / present
         return _Problem(
             base,
             _lay_out(base, centre, kind == "full", n_reduced_gaussians),
@@ -627,7 +642,7 @@ class VHEM(BaseEstimator):
         """EM from a start."""
         model = regularised(model, problem.floor, problem.reg_covar)
         expectation = _expect(problem, model, n_jobs)
-        history = [expectation.objective]
+        history = [finite(expectation.objective)]
         if monitor is not None:
             monitor(model)
         converged = False
@@ -646,7 +661,7 @@ class VHEM(BaseEstimator):
                 if trial_expectation.objective > expectation.objective:
                     model, expectation = trial, trial_expectation
             change = abs(expectation.objective - history[-1])
-            history.append(expectation.objective)
+            history.append(finite(expectation.objective))
             converged = tol is not None and empty is None and change < tol * abs(history[-2])
             if monitor is not None:
                 monitor(model)
@@ -692,14 +707,6 @@ def _refilled(model: H3M, j: int, expectation: _Expectation, problem: _Problem) 
         arrays[name][j] = value
     trial = H3M(**arrays)
     return regularised(trial, problem.floor, 0.0)
-
-
-def _as_h3m(name: str, models: H3M | Sequence[HMM]) -> H3M:
-    if isinstance(models, H3M):
-        return models
-    if isinstance(models, HMM):
-        raise TypeError(f"{name} is an HMM, expected an H3M or a sequence of HMMs")
-    return H3M.from_hmms(models)
 
 
 def _centre(base: H3M) -> Floats:

@@ -91,7 +91,9 @@ def test_one_step_by_enumeration():
     init = random_h3m(rng, K=2, S=2, M=2, d=1)
     sequences = [rng.normal(size=(n, 1)) * 2 for n in (1, 2, 3, 3)]
     groups, weights = np.array([7, 3, 7, 5]), np.array([2.0, 1.0, 2.0, 0.5])
-    em = EMH3M(2, 2, 2, tol=None, max_iter=1).fit(sequences, groups, weights, init=init)
+    em = EMH3M(2, 2, 2, tol=None, max_iter=1).fit(
+        sequences, groups=groups, sample_weight=weights, init=init
+    )
 
     counts = {name: np.zeros(getattr(init, name).shape) for name in PARAMETERS}
     squares = np.zeros_like(init.means)
@@ -226,7 +228,7 @@ def test_group_shares_one_assignment():
     h3m = random_h3m(rng, 2, 2, 1, 2)
     sequences, _ = sampled(rng, h3m, 12)
     groups = np.array(list("abcabcabcabc"))
-    em = EMH3M(2, 2, tol=None, max_iter=5).fit(sequences, groups, init=h3m)
+    em = EMH3M(2, 2, tol=None, max_iter=5).fit(sequences, groups=groups, init=h3m)
     joint = np.log(em.model_.weights) + np.stack(
         [em.log_likelihoods_[groups == g].sum(0) for g in groups]
     )
@@ -255,9 +257,9 @@ def test_order_of_sequences_changes_nothing():
     sequences, _ = sampled(rng, init, 12)
     groups = rng.integers(0, 5, 12)
     order = rng.permutation(12)
-    first = EMH3M(2, 2, tol=None, max_iter=5).fit(sequences, groups, init=init)
+    first = EMH3M(2, 2, tol=None, max_iter=5).fit(sequences, groups=groups, init=init)
     second = EMH3M(2, 2, tol=None, max_iter=5).fit(
-        [sequences[i] for i in order], groups[order], init=init
+        [sequences[i] for i in order], groups=groups[order], init=init
     )
     assert_same_model(second.model_, first.model_, rtol=1e-9)
     np.testing.assert_allclose(
@@ -298,16 +300,15 @@ def test_single_precision_error():
 # --- data that break others ---------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:n_(components|states) is .* distinct")
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("start", ["kmeans", "random"])
 @pytest.mark.parametrize(
     "sequences",
     {
-        "single frames": [np.array([[float(i), 0.5]]) for i in range(4)],
         "constant features": [np.full((9, 2), 3.0) for _ in range(4)],
         "one constant feature": [np.c_[np.arange(9.0), np.ones(9)] for _ in range(4)],
         "duplicated frames": [np.repeat([[0.0, 1.0], [1.0, 0.0]], 6, axis=0) for _ in range(4)],
-        "fewer frames than states": [np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([[1.0, 5.0]])],
         "far outlier": [np.r_[np.zeros((8, 2)), [[1e8, -1e8]]], np.ones((5, 2))],
         "tiny scale": [np.random.default_rng(0).normal(size=(9, 2)) * 1e-9 for _ in range(4)],
     }.items(),
@@ -323,6 +324,50 @@ def test_degenerate_data_give_an_answer(sequences, start, full):
     scale = np.abs(em.history_).max()
     assert np.diff(em.history_).min() > -1e-6 * scale
     assert np.isfinite(em.responsibilities_).all()
+
+
+THREE = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+LONG = np.random.default_rng(0).normal(size=(20, 2))
+
+
+def test_a_sequence_shorter_than_the_states_is_named_unless_it_need_not_start_them():
+    with pytest.raises(ValueError, match=r"sequences\[1\]: 3 frames of 2 .*, but n_states is 5"):
+        EMH3M(2, 5).fit([LONG, THREE, LONG + 1])
+    with pytest.raises(ValueError, match=r"sequences\[1\] and the 1 others of its group: 4 frames"):
+        EMH3M(1, 5).fit([LONG, THREE[:2], THREE[:2]], groups=[0, 1, 1])
+    # Pooled with others, without weight, or with the states given, it may be as short as it is.
+    EMH3M(1, 5, max_iter=1).fit([LONG, THREE], groups=[0, 0])
+    EMH3M(1, 5, max_iter=1).fit([LONG, THREE], sample_weight=[1, 0])
+    EMH3M(1, 5, max_iter=1).fit(
+        [LONG, THREE], init=random_h3m(np.random.default_rng(0), 1, 5, 1, 2)
+    )
+
+
+def test_states_and_components_that_must_coincide_are_told():
+    two_values = np.tile([[0.0, 0.0], [1.0, 1.0]], (20, 1))
+    with pytest.warns(UserWarning, match="n_states is 5, but only 2 frames are distinct"):
+        em = EMH3M(1, 5, random_state=0).fit([two_values])
+    assert np.isfinite(em.lower_bound_)
+    with pytest.warns(UserWarning, match="n_components is 3, but only 2 sequences are distinct"):
+        em = EMH3M(3, random_state=0).fit([LONG, LONG + 9, LONG, LONG])
+    assert em.labels_[0] == em.labels_[2] == em.labels_[3] != em.labels_[1]
+
+
+def test_swapped_axes_get_a_hint():
+    array = np.random.default_rng(0).normal(size=(6, 3, 40))
+    with pytest.warns(UserWarning, match="6 sequences of 3 frames with 40 features; .*transpose"):
+        EMH3M(1, 2, max_iter=1).fit(array)
+    right = EMH3M(2, 2, random_state=0).fit(array.transpose(0, 2, 1))
+    listed = EMH3M(2, 2, random_state=0).fit([sequence.T for sequence in array])
+    assert right.model_ == listed.model_
+    with pytest.raises(
+        ValueError, match=r"sequences\[1\] has 30 features, .* this one has 3 frames"
+    ):
+        EMH3M().fit([array[0], array[1, :, :30]])
+    with pytest.raises(
+        ValueError, match=r"sequences\[0\] has 40 features, expected 3; time is the"
+    ):
+        right.predict(array)
 
 
 def test_unvisited_state_keeps_its_parameters():
@@ -384,6 +429,8 @@ def test_bad_parameter_is_named(settings, error, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"groups": [0, None, 1]}, r"groups\[1\] is None, expected a label"),
+        ({"groups": [0, 1, np.nan]}, r"groups\[2\] is nan, expected a label"),
         ({"groups": [0, 1]}, r"groups has shape \(2,\), expected \(3,\)"),
         ({"sample_weight": [1.0]}, r"sample_weight has shape \(1,\), expected \(3,\)"),
         ({"sample_weight": [1, -1, 1]}, r"sample_weight\[1\] is -1.0"),

@@ -103,7 +103,8 @@ def test_translation_of_the_data_moves_the_means_and_nothing_else():
 
 
 def test_identical_gaussians_have_an_answer():
-    hem = HEMGMM(2, random_state=0).fit(None, np.ones((4, 2)), np.ones((4, 2)))
+    with pytest.warns(UserWarning, match="only 1 base components are distinct"):
+        hem = HEMGMM(2, random_state=0).fit(None, np.ones((4, 2)), np.ones((4, 2)))
     np.testing.assert_allclose(hem.model_.means, 1.0)
     np.testing.assert_allclose(hem.model_.covars, 1.0)
     np.testing.assert_allclose(hem.responsibilities_.sum(axis=1), 1.0)
@@ -132,15 +133,15 @@ def test_the_same_seed_gives_the_same_bytes():
         (([1, 2], np.ones((3, 2)), np.ones((3, 2))), {}, r"weights has shape \(2,\)"),
         (([1, 2, np.nan], np.ones((3, 2)), np.ones((3, 2))), {}, r"weights\[2\] is nan"),
         (([0, 0, 0], np.ones((3, 2)), np.ones((3, 2))), {}, "weights are all zero"),
-        ((None, np.ones((3, 2)), np.ones((3, 2))), {"init": "split"}, "init is 'split'"),
+        ((None, np.eye(3)[:, :2], np.ones((3, 2))), {"init": "split"}, "init is 'split'"),
         ((None, np.ones((3, 2)), np.ones((3, 2))), {"virtual_samples": 0}, "virtual_samples is 0"),
         (
-            (None, np.ones((3, 2)), np.ones((3, 2))),
+            (None, np.eye(3)[:, :2], np.ones((3, 2))),
             {"init": random_hmm(np.random.default_rng(0), 1, 3, 2)},
             "init has 1 states, 3 Gaussians and 2 features, expected 1, 2 and 2",
         ),
         (
-            (None, np.ones((3, 2)), np.ones((3, 2))),
+            (None, np.eye(3)[:, :2], np.ones((3, 2))),
             {"init": random_hmm(np.random.default_rng(0), 1, 2, 2, full=True)},
             "init has full covariances",
         ),

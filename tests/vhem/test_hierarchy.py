@@ -10,6 +10,7 @@ from vhem_examples import noisy_copies, random_h3m, random_hmm, replaced
 from vhem import (
     EMH3M,
     HEMDTM,
+    HEMGMM,
     SHEM,
     VHEM,
     DynamicTextureMixture,
@@ -126,8 +127,11 @@ def test_bad_levels_and_pairings_are_named():
         cluster_hierarchy(h3m, levels=(8, 4))
     with pytest.raises(TypeError, match="EMH3M cannot cluster a H3M"):
         cluster_hierarchy(h3m, levels=(2,), estimator=EMH3M())
-    with pytest.raises(TypeError, match="VHEM cannot cluster a list"):
+    with pytest.raises(TypeError, match=r"base\[0\] is a ndarray, .* for sequences there is EMH3M"):
         cluster_hierarchy([np.ones((5, 2))], levels=(1,), estimator=VHEM())
+    for wrong in (HEMGMM(), VHEM):
+        with pytest.raises(TypeError, match=r"(HEMGMM|VHEM) makes no models"):
+            cluster_hierarchy(h3m, levels=(2,), estimator=wrong)
 
 
 def test_rand_index_of_the_motion_classes_has_the_bounds_that_the_notes_state():

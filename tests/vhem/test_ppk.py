@@ -324,5 +324,3 @@ def test_mixed_dimensions_are_an_error():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="other has 3 features, h3m has 2"):
         probability_product_kernel(random_h3m(rng, 2, 2, 1, 2), random_h3m(rng, 2, 2, 1, 3))
-    with pytest.raises(TypeError, match="h3m is a list, expected an H3M"):
-        PPKSpectralClustering(1).fit([random_hmm(rng, 1, 1, 1)])

@@ -937,8 +937,8 @@ def test_bad_models_are_named():
         VHEM(2, init=random_h3m(rng, 2, 3, 1, 2)).fit(base)
     with pytest.raises(ValueError, match="init has 5 features, expected 2"):
         VHEM(2, init=random_h3m(rng, 2, 2, 1, 5)).fit(base)
-    with pytest.raises(TypeError, match="base is an HMM"):
-        VHEM(1).fit(base[0])
+    with pytest.raises(ValueError, match="n_components is 2, but base has only 1 components"):
+        VHEM(2).fit(base[0])
     with pytest.raises(ValueError, match="base has 2 features, reduced has 3"):
         expected_log_likelihood(base, random_h3m(rng, 1, 2, 1, 3), 4)
     with pytest.raises(ValueError, match="length is 0"):

@@ -1,0 +1,153 @@
+"""What the estimators take: models of every kind, and lists of them, told apart from sequences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .models import H3M, HMM
+
+if TYPE_CHECKING:
+    from hmmlearn.hmm import GMMHMM, GaussianHMM
+
+    Model: TypeAlias = H3M | HMM | GaussianHMM | GMMHMM
+    Models: TypeAlias = Model | Sequence[Model]
+
+__all__ = [
+    "as_h3m",
+    "as_items",
+    "bytes_of",
+    "first_of",
+    "is_hmm",
+    "warn_of_duplicates",
+    "warn_of_swapped_axes",
+]
+
+_KINDS = "an H3M, an HMM, a fitted hmmlearn model, or a list of these"
+
+
+def first_of(items: object) -> object:
+    """Return the first item of a list, tuple or array of objects; anything else as it is."""
+    listed = isinstance(items, list | tuple) or (
+        isinstance(items, np.ndarray) and items.dtype == object
+    )
+    return items[0] if listed and len(items) else items  # type: ignore[index,arg-type]
+
+
+def is_hmm(item: object) -> bool:
+    """Whether ``item`` is a model that :func:`as_h3m` takes."""
+    # By name, because hmmlearn need not be installed.
+    of_hmmlearn = any(c.__module__.partition(".")[0] == "hmmlearn" for c in type(item).__mro__)
+    return isinstance(item, H3M | HMM) or of_hmmlearn
+
+
+def as_items(items: Any, name: str, kinds: str) -> list[Any]:
+    """Return a list or another iterable as a list that is not empty.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no collection or has nothing in it.
+    """
+    if isinstance(items, str | bytes | dict | set) or not isinstance(items, Iterable):
+        raise TypeError(f"{name} is a {type(items).__name__}, expected {kinds}")
+    listed = list(items)
+    if not listed:
+        raise ValueError(f"{name} is empty, expected {kinds}")
+    return listed
+
+
+def as_h3m(models: Models, name: str = "models") -> H3M:
+    """Bring models together in one mixture.
+
+    Parameters
+    ----------
+    models : H3M, HMM, fitted hmmlearn model, or list of these
+        Every item of a list weighs the same; the components of an H3M in it share its weight.
+    name : str
+        Name of the argument, for messages.
+
+    Returns
+    -------
+    H3M
+        All components, in their order.
+
+    Raises
+    ------
+    TypeError
+        If something is no such model; the message gives its index.
+    ValueError
+        If there is none, one is not fitted, or their numbers of features differ.
+    """
+    if isinstance(models, H3M):
+        return models
+    items = [models] if is_hmm(models) else as_items(models, name, _KINDS)
+    hmms: list[HMM] = []
+    weights: list[NDArray[np.float64]] = []
+    for i, item in enumerate(items):
+        if not is_hmm(item):
+            hint = "; for sequences there is EMH3M" if np.ndim(item) in (1, 2) else ""
+            raise TypeError(f"{name}[{i}] is a {type(item).__name__}, expected {_KINDS}{hint}")
+        part = item if isinstance(item, H3M | HMM) else HMM.from_hmmlearn(item)
+        if hmms and part.n_features != hmms[0].n_features:
+            raise ValueError(
+                f"{name}[{i}] has {part.n_features} features, {name}[0] has {hmms[0].n_features}"
+            )
+        hmms.extend(part if isinstance(part, H3M) else [part])
+        weights.append((part.weights if isinstance(part, H3M) else np.ones(1)) / len(items))
+    return H3M.from_hmms(hmms, np.concatenate(weights))
+
+
+def warn_of_duplicates(parameter: str, wanted: int, items: Iterable[bytes], what: str) -> int:
+    """Warn if fewer than ``wanted`` different items are there; return how many, at most that.
+
+    Parameters
+    ----------
+    parameter, wanted : str, int
+        The parameter that asks for so many.
+    items : iterable of bytes
+        Read until enough different ones are found.
+    what : str
+        What the items are, in the plural.
+    """
+    seen: set[bytes] = set()
+    for item in items:
+        seen.add(item)
+        if len(seen) >= wanted:
+            return wanted
+    warnings.warn(
+        f"{parameter} is {wanted}, but only {len(seen)} {what} are distinct: equal ones stay "
+        "together",
+        UserWarning,
+        stacklevel=4,
+    )
+    return len(seen)
+
+
+def warn_of_swapped_axes(sequences: object) -> None:
+    """Warn of an array of shape (n, T, d) with fewer frames than features."""
+    shape = np.shape(sequences) if isinstance(sequences, np.ndarray) else ()
+    if len(shape) == 3 and shape[1] < shape[2]:
+        warnings.warn(
+            f"an array of shape {shape} is read as {shape[0]} sequences of {shape[1]} frames with "
+            f"{shape[2]} features; if its last axis is time, as in aeon, give "
+            "X.transpose(0, 2, 1)",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def bytes_of(model: Any, weighted: bool = True) -> list[bytes]:
+    """Return the parameters of each component of a mixture, to compare them.
+
+    Components of weight zero are left out if ``weighted``.
+    """
+    names = [field.name for field in fields(model) if field.name != "weights"]
+    arrays = [getattr(model, name) for name in names]
+    chosen = np.flatnonzero(model.weights > 0) if weighted else range(len(model))
+    return [b"".join(array[k].tobytes() for array in arrays) for k in chosen]
