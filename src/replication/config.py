@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 
-from replication.config_files import ConfigError, leave_out_variants, load_config
+from replication.config_files import ConfigError, leave_out_variants, load_config, plain_value
+from replication.config_rules import check_rules, shown
 
 __all__ = [
     "ConfigError",
@@ -28,57 +32,42 @@ __all__ = [
 def check_config(config: dict[str, Any], schema: str | Path) -> None:
     """Raise an error that lists every fault of a configuration.
 
-    Snakemake hands over values of its command line as text (``--config allow_subset=true``). Text
-    that stands where the schema wants something else is read as YAML, in place. Files are merged
-    key by key and so can only add variants to a sensitivity study; one whose value is ``null`` is
-    left out, in place.
+    Snakemake hands over nested values of its command line as text. A word that stands where the
+    schema wants a number or truth value is read as in a file, in place. A variant of a sensitivity
+    study whose value is ``null`` is left out, in place.
 
     Parameters
     ----------
     config : dict
-        The merged configuration as Snakemake passes it.
+        The merged configuration, see :func:`load_config`.
     schema : path-like
-        A JSON schema in YAML (draft 2020-12), closed by ``additionalProperties: false``.
+        A JSON schema in YAML (draft 2020-12), closed by ``additionalProperties: false``. Numbers
+        are finite, an integer has no decimal point, a pattern fits the whole text, and
+        ``order: ascending`` or ``decreasing`` says how a list is sorted.
 
     Raises
     ------
     ConfigError
-        One line a fault: the key with its full path, what is allowed there, and for an unknown
-        key the nearest known one; a kernel that stands in two of an experiment's lists of
-        kernels, with the lists.
+        One line a fault: the key with its full path, its value and what is allowed there; for an
+        unknown key the nearest known one. Where a part fits the schema, also what does not fit
+        together, see :mod:`replication.config_rules`.
     """
     leave_out_variants(config)
-    rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
-    validator = Draft202012Validator(rules)
+    validator = _validator(Path(schema))
     for error in validator.iter_errors(config):
         if error.validator == "type" and isinstance(error.instance, str):
-            _replace(config, list(error.absolute_path), yaml.safe_load(error.instance))
+            _replace(config, list(error.absolute_path), plain_value(error.instance))
     errors = sorted(validator.iter_errors(config), key=lambda error: error.json_path)
     faults = [line for error in errors for line in _describe(error)]
-    faults += _kernels_in_two_lists(config)
+    faults += check_rules(config, [list(map(str, error.absolute_path)) for error in errors])
     if faults:
-        raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in faults))
+        lines = dict.fromkeys(faults)
+        raise ConfigError("the configuration is not valid:\n" + "\n".join(f"  {f}" for f in lines))
 
 
-def _kernels_in_two_lists(config: Any) -> list[str]:
-    """Name the kernels that would be scored twice, each time with a row of its own."""
-    faults = []
-    # Whatever is not as the schema wants it is for the schema to say.
-    with suppress(AttributeError, KeyError, TypeError):
-        for experiment, parts in config["experiments"].items():
-            if "svm" not in parts:
-                continue
-            lists_of: dict[str, list[str]] = {}
-            for name in ("paper_methods", "extra_methods", "slow_methods"):
-                for kernel in dict.fromkeys(parts["svm"][name]):
-                    lists_of.setdefault(kernel, []).append(name)
-            faults += [
-                f"'experiments.{experiment}.svm': kernel {kernel!r} is in "
-                f"{' and in '.join(names)}; it belongs in one of them"
-                for kernel, names in lists_of.items()
-                if len(names) > 1
-            ]
-    return faults
+@functools.cache
+def _validator(schema: Path) -> Any:
+    return _VALIDATOR(yaml.safe_load(schema.read_text(encoding="utf-8")))
 
 
 def _replace(config: Any, path: Sequence[str | int], value: Any) -> None:
@@ -149,6 +138,7 @@ def svm_blocks(svm: Mapping[str, Any]) -> dict[str, list[str]]:
     return {
         f"svm_{part}_{first}-{last}.csv": list(svm[f"{part}_methods"])
         for part, size in sizes.items()
+        if svm[f"{part}_methods"]
         for first, last in repeat_blocks(svm[f"{part}_repeats"], size)
     }
 
@@ -165,13 +155,49 @@ def share_sources(root: str | os.PathLike[str]) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
+def _is_integer(checker: Any, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(checker: Any, value: Any) -> bool:
+    return _is_integer(checker, value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _fit_pattern(
+    validator: Any, pattern: str, value: Any, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    # "$" would let a line feed pass.
+    if isinstance(value, str) and not re.fullmatch(pattern, value):
+        yield ValidationError("pattern")
+
+
+def _fit_order(
+    validator: Any, order: str, value: Any, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    if not isinstance(value, list) or not all(_is_number(None, item) for item in value):
+        return
+    pairs = pairwise(value if order == "ascending" else value[::-1])
+    # Names are made of six digits of a number.
+    if any(low >= high or f"{low:g}" == f"{high:g}" for low, high in pairs):
+        yield ValidationError("order")
+
+
+_VALIDATOR: Any = validators.extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {"pattern": _fit_pattern, "order": _fit_order},
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    ),
+)
+
+
 def _describe(error: ValidationError) -> Iterator[str]:
     """Yield the faults behind one schema violation, a line each."""
     # jsonschema types these as unions with "unset", which a raised error never has.
     schema: Any = error.schema
-    allowed: Any = error.validator_value
+    expected: Any = error.validator_value
     found: Any = error.instance
-    place = error.json_path.removeprefix("$").removeprefix(".")
+    place = _place(error.absolute_path)
     prefix = f"{place}." if place else ""
     if error.validator == "additionalProperties":
         known = sorted(schema["properties"])
@@ -179,15 +205,53 @@ def _describe(error: ValidationError) -> Iterator[str]:
             hint = _nearest(str(key), known, prefix)
             yield f"{prefix + str(key)!r} is not a known key; allowed: {', '.join(known)}{hint}"
     elif error.validator == "required":
-        for key in allowed:
+        for key in expected:
             if key not in found:
                 yield f"{prefix + key!r} is missing"
-    elif error.validator == "enum":
-        names = [str(value) for value in allowed]
-        yield f"{place!r} is {found!r}; allowed: {', '.join(names)}{_nearest(str(found), names)}"
+    elif "propertyNames" in error.absolute_schema_path:
+        yield f"{place!r} has the key {shown(found)}; allowed: {_allowed(schema)}"
     else:
-        meaning = schema.get("description", "")
-        yield f"{place!r}: {error.message}" + (f" ({meaning})" if meaning else "")
+        if error.validator == "enum" and isinstance(found, str):
+            hint = _nearest(str(found), [str(value) for value in expected])
+        else:
+            hint = "; put a text into quotes" if schema.get("type") == "string" else ""
+        place = repr(place) if place else "the configuration"
+        yield f"{place} is {shown(found)}; allowed: {_allowed(schema)}{hint}"
+
+
+def _place(path: Iterable[str | int]) -> str:
+    """Write a path of keys and numbers in lists, as in ``a.b[0]``."""
+    parts = (
+        f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]"
+        for part in path
+    )
+    return "".join(parts).removeprefix(".")
+
+
+def _allowed(schema: Mapping[str, Any]) -> str:
+    """Say in words what a part of the schema allows."""
+    kind = schema.get("type")
+    if "enum" in schema:
+        text = ", ".join(map(str, schema["enum"]))
+    elif kind == "boolean":
+        text = "true or false"
+    elif kind in ("integer", "number"):
+        parts = {1: "", 2: "even "}
+        factor = schema.get("multipleOf", 1)
+        text = f"{parts.get(factor, '')}{'whole ' if kind == 'integer' else ''}numbers"
+        text += f" from {schema['minimum']:g} to {schema['maximum']:.10g}"
+        text += f", multiples of {factor}" if factor not in parts else ""
+    elif kind == "array":
+        order = schema.get("order", "each once" if schema.get("uniqueItems") else "")
+        sizes = sorted({schema.get("minItems", 0), schema["maxItems"]})
+        text = f"a list of {' to '.join(map(str, sizes))}" + (f", {order}" if order else "")
+    elif kind == "object":
+        text = "keys: " + ", ".join(schema.get("properties", {})) if "properties" in schema else ""
+        text = text or "keys and values"
+    else:
+        text = f"a text of at most {schema['maxLength']} characters" if kind == "string" else ""
+    meaning = schema.get("description", "")
+    return f"{text} ({meaning})" if text and meaning else text or meaning
 
 
 def _nearest(word: str, known: Sequence[str], prefix: str = "") -> str:

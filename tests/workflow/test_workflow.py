@@ -352,11 +352,19 @@ def test_a_wrong_key_ends_in_words(project):
 
 
 def test_a_disabled_data_set_takes_no_part(project):
+    disabled = "datasets={uiuc_texture: {enabled: false}, cmu_mocap: {enabled: false}}"
+    done = snakemake(project, "all", "--dry-run", "--config", disabled)
+    assert done.returncode == 0, done.stdout + done.stderr
+    prepared = re.findall(r"results/tiny/data/(\w+)\.json", done.stdout + done.stderr)
+    assert set(prepared) == {"cal500", "order_songs"}
+
+
+def test_a_run_without_data_is_refused(project):
     names = ("uiuc_texture", "cmu_mocap", "cal500")
     disabled = f"datasets={{{', '.join(f'{name}: {{enabled: false}}' for name in names)}}}"
     done = snakemake(project, "all", "--dry-run", "--config", disabled)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "prepare_dataset" not in done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "'datasets': none takes part" in done.stdout + done.stderr
 
 
 def test_motion_alone_plans_nothing_of_the_textures(project):
