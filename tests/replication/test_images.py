@@ -150,10 +150,13 @@ def test_content_decides_not_the_suffix(saved, tmp_path):
         (8, np.rot90(GREY)),
     ],
 )
-def test_the_exif_orientation_is_applied(saved, orientation, shown):
+@pytest.mark.parametrize("name", ["photo.png", "photo.tif", "photo.webp"])
+def test_the_exif_orientation_is_applied_once(saved, name, orientation, shown):
     exif = Image.Exif()
     exif[0x0112] = orientation
-    np.testing.assert_array_equal(load_grey(saved(Image.fromarray(GREY), exif=exif)), shown)
+    options = {"lossless": True} if name.endswith("webp") else {}
+    path = saved(Image.fromarray(GREY), name, exif=exif, **options)
+    np.testing.assert_array_equal(load_grey(path), shown)
 
 
 def test_sixteen_bits_and_orientation_together(saved):
@@ -198,21 +201,62 @@ def test_a_flipped_bit_in_a_png_is_an_error(saved):
     refused(path, "corrupt or truncated")
 
 
-def png_header(width, height):
-    """A PNG of a few bytes that claims any size."""
-    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    body = b"IDAT" + zlib.compress(b"")
+def png(width, height, rows=b"", bits=8, colour=0, *more):
+    """Write a PNG by hand; without rows it is a few bytes that claim any size."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
     chunks = b"".join(
         struct.pack(">I", len(part) - 4) + part + struct.pack(">I", zlib.crc32(part))
-        for part in (header, body, b"IEND")
+        for part in (header, *more, b"IDAT" + zlib.compress(rows), b"IEND")
     )
     return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+def tiff(pixels, bits, photometric=1, sample_format=1):
+    """Write a TIFF of four pixels by hand."""
+    tags = [(256, 4), (257, 1), (258, bits), (259, 1), (262, photometric), (273, 8), (277, 1)]
+    tags += [(278, 1), (279, len(pixels)), (339, sample_format)]
+    entries = b"".join(struct.pack("<HHII", tag, 3, 1, value) for tag, value in tags)
+    head = struct.pack("<2sHI", b"II", 42, 8 + len(pixels)) + pixels
+    return head + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+WIDE = struct.pack("<4H", 0, 20560, 41120, 65535)
+
+
+@pytest.mark.parametrize(
+    ("content", "grey"),
+    [
+        pytest.param(tiff(WIDE, 16), [0, 80, 160, 255], id="16 bit"),
+        pytest.param(tiff(WIDE, 16, photometric=0), [255, 175, 95, 0], id="16 bit, white is zero"),
+        pytest.param(tiff(b"\x00\x08\x00\xff\xf0\x00", 12), [0, 128, 255, 0], id="12 bit"),
+        pytest.param(tiff(bytes([0, 80, 160, 255]), 8, 0), [255, 175, 95, 0], id="white is zero"),
+        pytest.param(png(4, 1, b"\0\x1b", 2), [0, 85, 170, 255], id="2 bit"),
+        pytest.param(b"P5 4 1 1000\n" + struct.pack(">4H", 0, 250, 500, 1000), [0, 64, 128, 255]),
+    ],
+)
+def test_values_are_scaled_by_the_range_that_the_file_states(saved, content, grey):
+    np.testing.assert_array_equal(load_grey(saved(content)), [grey])
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (tiff(bytes(4), 8, sample_format=2), "signed pixels"),
+        (tiff(bytes(8), 16, sample_format=2), "signed pixels"),
+        (png(4, 1, b"\0\x1b", 2, 0, b"tRNS\0\1"), "a transparent value, stored as 'L;2'"),
+        (png(1, 1, b"\0" + bytes(6), 16, 2, b"tRNS" + bytes(6)), "stored as 'RGB;16B'"),
+        (png(2, 1, b"\0\0\x09", 8, 3, b"PLTE" + bytes(9)), "colour 9, its palette has 3 colours"),
+    ],
+    ids=["signed 8 bit", "signed 16 bit", "transparent 2 bit", "transparent 48 bit", "palette"],
+)
+def test_pixels_that_would_be_read_wrong_in_silence(saved, content, fault):
+    refused(saved(content), fault)
 
 
 @pytest.mark.parametrize("side", [9_000, 11_000, 60_000])
 @pytest.mark.parametrize("action", ["error", "default"])
 def test_decompression_bombs_are_refused_under_any_warning_filter(saved, side, action):
-    path = saved(png_header(side, side))
+    path = saved(png(side, side))
     with warnings.catch_warnings():
         warnings.simplefilter(action)
         refused(path, "pixels")

@@ -9,15 +9,16 @@ file                   grey image
 8-bit grey             as it is
 bilevel                0 and 255
 16-bit grey            (v + 128) // 257: the full 16-bit range on 0..255, nearest level; never
-                       the image's own range
+                       the image's own range; of 12-bit TIFFs the full 12-bit range likewise
 RGB, YCbCr             luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded; of 16-bit
                        colour channels the high byte
-palette                as its RGB colours
+palette                as its RGB colours; an error if a pixel names a colour that is not there
 CMYK                   R = (255 - C)(255 - K) / 255, likewise G and B, then the luma; a colour
                        profile inside the file is not applied
 alpha or a             dropped where every pixel is opaque; otherwise an error, since a grey
 transparent colour     value would depend on a background that the file does not state
-32-bit, float, Lab     an error
+32-bit, signed, float, an error
+Lab
 several frames         an error (of a camera's multi-picture JPEG the first, which is the
                        photograph)
 =====================  ========================================================================
@@ -49,7 +50,10 @@ MAX_PIXELS = 64_000_000
 # A multi-picture JPEG (MPO) is found through JPEG.
 _FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N")
-_ORIENTATION_TAG = 0x0112
+# How the pixels of a file are stored that Pillow takes over as they are.
+_EIGHT_BIT = ("L", "RGB", "P", "P;1", "P;2", "P;4", "1", "")
+_ORIENTATION_TAG, _BITS_TAG, _PHOTOMETRIC_TAG, _SAMPLE_FORMAT_TAG = 0x0112, 0x0102, 0x0106, 0x0153
+_WHITE_IS_ZERO = 0
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -152,16 +156,25 @@ def _plain(image: Image.Image, path: str | os.PathLike[str]) -> Image.Image:
     kind = image.format
     if kind != "MPO" and getattr(image, "n_frames", 1) > 1:
         raise ImageFileError(path, "holds several frames, not one image")
-    transpose = _UPRIGHT.get(_orientation(image))
+    stored = _stored_as(image)
+    bits, photometric = _tiff_samples(image, path)
     image.load()
+    # Only now: of a TIFF Pillow has turned the pixels and dropped the entry.
+    transpose = _UPRIGHT.get(_orientation(image))
     if transpose is not None:
         image = image.transpose(transpose)
+    # Pillow compares the transparent value, of as many bits as are stored, with 8-bit pixels.
+    if "transparency" in image.info and stored not in _EIGHT_BIT:
+        raise ImageFileError(path, f"has a transparent value, stored as {stored!r}")
     # Pillow's 32-bit "I" holds 16-bit values where the format knows no wider ones.
     if image.mode in _SIXTEEN_BIT or (image.mode == "I" and kind in ("PNG", "PPM")):
-        if "transparency" in image.info:
-            raise ImageFileError(path, "is a 16-bit image with a transparent grey value")
-        wide = np.asarray(image).astype(np.int32)
-        return Image.fromarray(((wide + 128) // 257).astype(np.uint8))
+        top = (1 << bits) - 1
+        wide = np.asarray(image).astype(np.int64)
+        if photometric == _WHITE_IS_ZERO:  # Pillow turns over 8 bits only
+            wide = top - wide
+        return Image.fromarray(((2 * 255 * wide + top) // (2 * top)).astype(np.uint8))
+    if image.mode in ("P", "PA"):
+        _check_palette(image, path)
     if image.has_transparency_data:
         image = image.convert("RGBA")
         lowest, _ = image.getchannel("A").getextrema()
@@ -173,6 +186,30 @@ def _plain(image: Image.Image, path: str | os.PathLike[str]) -> Image.Image:
     if image.mode not in ("1", "L", "RGB"):
         raise ImageFileError(path, f"has pixels of kind {image.mode!r}, which have no defined grey")
     return image
+
+
+def _stored_as(image: Image.Image) -> str:
+    arguments = image.tile[0].args if getattr(image, "tile", None) else ""
+    return str(arguments[0] if isinstance(arguments, tuple) else arguments or "")
+
+
+def _tiff_samples(image: Image.Image, path: str | os.PathLike[str]) -> tuple[int, int | None]:
+    """Return the bits of a sample of more than 8, and what a TIFF says its values mean."""
+    tags = getattr(image, "tag_v2", None)
+    if tags is None:
+        return 16, None
+    if 2 in tags.get(_SAMPLE_FORMAT_TAG, ()):
+        raise ImageFileError(path, "has signed pixels, which have no defined grey")
+    return max(tags.get(_BITS_TAG, (16,))), tags.get(_PHOTOMETRIC_TAG)
+
+
+def _check_palette(image: Image.Image, path: str | os.PathLike[str]) -> None:
+    _, highest = image.getchannel(0).getextrema()
+    n_colours = len(image.getpalette() or ()) // 3
+    if highest >= n_colours:
+        raise ImageFileError(
+            path, f"has a pixel of colour {highest}, its palette has {n_colours} colours from 0"
+        )
 
 
 def _orientation(image: Image.Image) -> int:
