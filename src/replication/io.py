@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import shutil
@@ -39,6 +40,7 @@ __all__ = [
     "read_metrics",
     "save_array",
     "save_arrays",
+    "set_aside",
     "sha256_of",
     "start_job",
     "swap_in",
@@ -134,6 +136,16 @@ def _exchange(one: Path, other: Path) -> bool:
     if rename is None:
         return False
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+
+
+def set_aside(path: str | os.PathLike[str]) -> Path:
+    """Give a broken file a name under which nothing looks for it, and return that name."""
+    path = Path(path)
+    for number in itertools.count(1):
+        aside = path.with_name(f"{path.name}.broken{number if number > 1 else ''}")
+        if not aside.exists():
+            break
+    return path.rename(aside)
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

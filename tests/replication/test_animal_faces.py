@@ -84,6 +84,27 @@ def place(tmp_path, monkeypatch):
     return {"raw": tmp_path / "raw", "archives": tmp_path / "archives"}
 
 
+def test_a_folder_with_what_file_managers_leave(place, capsys):
+    """Litter is counted and named; a picture that is broken stops the run."""
+    folder = place["archives"] / NAME / "Image/CatHead"
+    folder.mkdir(parents=True)
+    for name in ("a.png", "b.PNG"):
+        (folder / name).write_bytes(encoded(picture(8), "PNG"))
+    litter = ("readme.txt", ".DS_Store", "._a.png", "Thumbs.db", "desktop.ini")
+    for name in litter:
+        (folder / name).write_bytes(b"\x00\x05\x16\x07")
+    prepared = prepare(NAME, source="archives", **place)
+    assert len(prepared.manifest) == len(ODD_FILES) + 2
+    left_out = {*(f"Image/CatHead/{name}" for name in litter), "read me"}
+    assert set(prepared.summary()["ignored"]) == left_out
+    said = capsys.readouterr().out
+    assert "left out as no images (6): Image/CatHead/.DS_Store, " in said
+    assert "copies, which folds do not part (1): Image/CatHead/b.PNG is equal to" in said
+    (folder / "c.png").write_bytes(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"Image/CatHead/c\.png is (no image|corrupt)"):
+        prepare(NAME, source="archives", **place)
+
+
 def test_every_odd_file_is_used_and_loads(place):
     prepared = prepare(NAME, source="archives", **place)
     assert sorted(prepared.manifest["file"]) == sorted(ODD_FILES)
@@ -108,13 +129,17 @@ def test_every_odd_file_is_used_and_loads(place):
         ("Image/Natural/1.jpg", ("Natural/1.jpg", "Natural")),
         ("Image/CowHead/Thumbs.db", None),
         ("Image/CowHead/.DS_Store", None),
+        ("Image/CowHead/._cow.jpg", None),
+        ("Image/CowHead/.jpg", None),
+        ("Image/CowHead/readme.txt", None),
+        ("Image/CowHead/cow.PNG", ("CowHead/cow.PNG", "CowHead")),
         ("Image/CowHead/more/1.jpg", None),
         ("Image/OwlHead/1.jpg", None),
         ("CowHead/1.jpg", None),
         ("Image/readme.txt", None),
     ],
 )
-def test_any_file_of_a_class_folder_is_an_image_by_its_full_name(file, expected):
+def test_a_file_of_a_class_folder_with_the_name_of_an_image_is_one(file, expected):
     assert ANIMAL_FACES.identify(file) == expected
 
 

@@ -124,7 +124,6 @@ def test_recordings_keep_the_order_of_the_list(synthetic):
     assert loaded.subjects == [name.partition("_")[0] for name in ids]
     assert len(loaded.missing) == 56 - 16
     assert loaded.describe() == "16 of 56 sequences"
-    assert loaded.duplicates == ()
 
 
 def test_features_of_recordings(synthetic):
@@ -181,9 +180,27 @@ def test_sequences_without_their_skeleton_are_missing(archives, tmp_path):
 def test_equal_files_are_flagged(archives, tmp_path, synthetic):
     raw, _ = synthetic
     twin = (raw / "all_asfamc/subjects/14/14_27.amc").read_bytes()
-    raw, prepared = prepared_from(archives(s14_28=twin), tmp_path, allow_subset=True)
-    loaded = load_recordings(prepared.manifest, raw, allow_subset=True)
-    assert loaded.duplicates == (("14_27", "14_28"),)
+    _, prepared = prepared_from(archives(s14_28=twin), tmp_path, allow_subset=True)
+    folder = "all_asfamc/subjects/14"
+    assert prepared.copies == {f"{folder}/14_28.amc": f"equal to {folder}/14_27.amc"}
+
+
+@pytest.mark.parametrize("ends", [b"\n", b"\r"])
+def test_changed_line_ends_are_put_right(archives, tmp_path, synthetic, monkeypatch, ends, capsys):
+    raw, original = synthetic
+    sums = dict(zip(original.manifest["file"], original.manifest["sha256"], strict=True))
+    monkeypatch.setattr("replication.datasets.archives.read_checksums", lambda name: sums)
+    content = (raw / "all_asfamc/subjects/16/16_15.amc").read_bytes()
+    changed = archives(s16_15=content.replace(b"\r\n", ends))
+    folder, prepared = prepared_from(changed, tmp_path, allow_subset=True)
+    assert (folder / "all_asfamc/subjects/16/16_15.amc").read_bytes() == content
+    assert prepared.manifest["sha256"].equals(original.manifest["sha256"])
+    assert "16_15.amc: only its line ends differ" in capsys.readouterr().out
+    altered = archives(s16_15=content.replace(b"\r\n", ends).replace(b"lowerback", b"lowerbacK"))
+    with pytest.raises(DataSetError, match=r"16_15\.amc line"):
+        prepare(
+            NAME, source="archives", raw=tmp_path / "other", archives=altered, allow_subset=True
+        )
 
 
 @pytest.mark.usefixtures("unlisted")
@@ -306,7 +323,7 @@ def test_all_real_sequences_in_at_most_fifteen_seconds(real):
     features = motion_features(loaded.motions)
     assert time.process_time() - start < 15
     assert Counter(loaded.labels) == CLASS_SIZES
-    assert loaded.missing == loaded.duplicates == ()
+    assert loaded.missing == ()
     assert loaded.describe() == "56 sequences"
     assert all(np.isfinite(f).all() and f.shape[1] == 91 for f in features)
 

@@ -14,7 +14,7 @@ import tarfile
 import threading
 import time
 import zipfile
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pooch
@@ -104,6 +104,28 @@ def stalls(request):
 
 def cut(request):
     answer(ZIP[: len(ZIP) // 2], length=len(ZIP))(request)
+
+
+def trickles(request, begin=True):
+    """Send a byte whenever a time-out between two pieces is near."""
+    if begin:
+        request.send_response(200)
+        request.end_headers()
+    while not request.server.released.wait(0.1):
+        request.wfile.write(b"P")
+        request.wfile.flush()
+
+
+def trickles_in_the_header(request):
+    request.wfile.write(b"HTTP/1.1 200 OK\r\nX-Name: ")
+    trickles(request, begin=False)
+
+
+def endless(request):
+    request.send_response(200)
+    request.end_headers()
+    while not request.server.released.is_set():
+        request.wfile.write(bytes(1 << 16))
 
 
 def hangs_up(request):
@@ -276,7 +298,7 @@ def test_the_right_file_in_the_end(place, server, routes, asked):
     [
         pytest.param(answer(b"", 404), 1, "the server answers 404", id="404"),
         pytest.param(BUSY, 3, "the server answers 503", id="always busy"),
-        pytest.param(cut, 3, "cut before the end", id="always cut"),
+        pytest.param(cut, 3, "the connection was cut: .* bytes came", id="always cut"),
         pytest.param(silent, 3, "takes too long", id="always silent"),
         pytest.param(stalls, 3, "takes too long", id="always stalls"),
         pytest.param(hangs_up, 3, "cannot be reached", id="always hangs up"),
@@ -284,7 +306,18 @@ def test_the_right_file_in_the_end(place, server, routes, asked):
         pytest.param(answer(PAGE), 1, "is a web page .md5", id="web page"),
         pytest.param(redirect("/a.zip"), None, "redirects without end", id="redirect loop"),
         pytest.param(answer(ZIP, length=len(ZIP) - 9), 1, "not the published", id="too small"),
-        pytest.param(answer(ZIP, length=len(ZIP) + 9), 3, "cut before the end", id="too large"),
+        pytest.param(
+            answer(ZIP, length=len(ZIP) + 9),
+            3,
+            f"connection was cut: {len(ZIP)} of {len(ZIP) + 9} bytes came",
+            id="too large",
+        ),
+        pytest.param(answer(b""), 1, r"empty answer \(status 200\)", id="empty"),
+        pytest.param(answer(b"", 202), 1, r"empty answer \(status 202\)", id="empty, accepted"),
+        pytest.param(answer(ZIP[1:]), 1, "bytes are missing at its start .md5", id="first byte"),
+        pytest.param(
+            answer(ZIP[:500], length="none"), 1, "corrupt: cut after 500 bytes", id="no length"
+        ),
         pytest.param(answer(ZIP, length="many"), 1, "makes no sense", id="no number"),
     ],
 )
@@ -298,6 +331,15 @@ def test_a_clear_word_and_no_half_file(place, server, reply, attempts, fault):
     assert f"{server.url('/a.zip')}\n" in page
     assert str(place.folder / "a.zip") in page
     assert f"python -m replication.datasets verify {place.archives}" in page
+
+
+@pytest.mark.parametrize("reply", [trickles, trickles_in_the_header])
+def test_an_answer_that_would_take_days_is_given_up(place, server, monkeypatch, reply):
+    patience = replace(IMPATIENT, connect=0.2, read=0.3, slack=0.1)
+    monkeypatch.setattr(download, "PATIENCE", patience)
+    server.routes = {"/a.zip": [reply]}
+    place.fails("the answer takes too long")
+    assert server.asked == ["/a.zip"]
 
 
 def test_a_dead_host_is_not_asked_for_every_file(place, server):
@@ -357,6 +399,8 @@ def with_name_bytes(files, name, flag):
             packed({f"uiuc/{f}": c for f, c in mac(ALL).items()} | {"uiuc/": b""}), id="both"
         ),
         pytest.param(with_name_bytes(ALL, b"caf\xe9.txt", flag=False), id="not UTF-8"),
+        pytest.param(packed({f.replace("/", "\\"): c for f, c in ALL.items()}), id="back-slashes"),
+        pytest.param(packed({f"{'x' * 300}/{f}": c for f, c in ALL.items()}), id="long folder"),
     ],
 )
 def test_odd_archives_with_the_right_result(place, server, content):
@@ -372,13 +416,14 @@ def test_odd_archives_with_the_right_result(place, server, content):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (packed({f.replace("/", "\\"): c for f, c in ALL.items()}), "back-slash"),
+        (packed({**ALL, "..\\outside.jpg": b"x"}), "absolute path or one with"),
+        (packed({"textures.zip": ZIP}), "but an archive, textures.zip: unpack that one"),
         (packed({**ALL, "../outside.jpg": b"x"}), "absolute path or one with"),
         (packed({**ALL, **{f"copy/{f}": c for f, c in FIRST.items()}}), "are one file, T01_bark1"),
-        (with_name_bytes(ALL, b"caf\xe9.txt", flag=True), "corrupt, truncated or no zip"),
-        (ZIP[:-40], "corrupt, truncated or no zip"),
+        (with_name_bytes(ALL, b"caf\xe9.txt", flag=True), "is corrupt ("),
+        (ZIP[:-40], f"corrupt: cut after {len(ZIP) - 40:,} bytes"),
     ],
-    ids=["back-slashes", "outside", "twice", "broken UTF-8", "truncated"],
+    ids=["back-slashes", "packed twice", "outside", "twice", "broken UTF-8", "truncated"],
 )
 def test_odd_archives_with_a_clear_word(place, server, content, fault):
     place.publish(("a.zip", ["/a.zip"]))
@@ -392,6 +437,32 @@ def test_a_damaged_member_is_found_before_the_archive_gets_its_name(place, serve
     damaged[ZIP.find(jpeg(20)) + 30] ^= 0xFF
     server.routes = {"/a.zip": [answer(bytes(damaged))]}
     assert "corrupt" in place.fails()
+
+
+def test_an_endless_body_ends_at_a_bound(place, server):
+    place.publish(("a.zip", ["/a.zip", "/mirror.zip"], {"bytes": len(ZIP)}))
+    server.routes = {"/a.zip": [endless], "/mirror.zip": [OK]}
+    assert place.prepare().describe() == "3 images"
+    shutil.rmtree(place.archives)
+    shutil.rmtree(place.root / "run")
+    del server.routes["/mirror.zip"]
+    page = place.fails(r"more than [\d,]+ bytes came, and no end")
+    assert "the server answers 404" in page
+    server.routes["/a.zip"] = [answer(b"", length=10**12)]
+    place.fails("1,000,000,000,000 bytes are announced, at most")
+
+
+@pytest.mark.parametrize("found", [b"", ZIP[: len(ZIP) // 2], ZIP[1:], PAGE])
+def test_what_lies_broken_at_its_place_is_set_aside_and_fetched_again(place, server, found, capsys):
+    place.folder.mkdir(parents=True)
+    (place.folder / "a.zip").write_bytes(found)
+    assert describe_missing(DATASETS[NAME], place.folder)
+    with pytest.raises(DownloadError, match=r"set aside as a\.zip\.broken"):
+        place.prepare()
+    server.routes = {"/a.zip": [OK]}
+    assert place.prepare().describe() == "3 images"
+    assert place.fetched() == {"a.zip": ZIP, "a.zip.broken": found}
+    assert "a.zip.broken" in capsys.readouterr().out
 
 
 # --- several ways ---------------------------------------------------------------------------------
@@ -625,7 +696,7 @@ def test_a_killed_process_leaves_nothing_that_matters(place, server):
 
 def test_a_full_disk(place, server, monkeypatch):
     def full(self, url, output_file, pooch):
-        Path(output_file).write_bytes(ZIP[:50])
+        output_file.write(ZIP[:50])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(pooch.HTTPDownloader, "__call__", full)
@@ -675,11 +746,11 @@ def test_what_is_missing_is_known_without_asking_anybody(place, server):
     assert "size and time unknown" in text
     assert "by hand, if you may have it: songs.tar (research use)" in text
     place.folder.mkdir(parents=True)
-    (place.folder / "2.zip").touch()
+    (place.folder / "2.zip").write_bytes(packed(SECOND))
     text = describe_missing(dataset, place.folder)
     assert "about 60 MB, about 1 min at 1 MB a second" in text
     assert "2.zip" not in text
-    (place.folder / "1.zip").touch()
+    (place.folder / "1.zip").write_bytes(packed(FIRST))
     assert describe_missing(dataset, place.folder) == ""
     assert server.asked == []
 

@@ -14,7 +14,14 @@ import pytest
 from PIL import Image
 
 import replication.datasets
-from replication.datasets import DataSetError, archives, catalog, prepare, read_manifest
+from replication.datasets import (
+    DataSetError,
+    archives,
+    catalog,
+    groups_of,
+    prepare,
+    read_manifest,
+)
 from replication.datasets.archives import ArchiveError
 from replication.datasets.embedded.uiuc_texture import CLASSES
 from replication.datasets.images import load_grey
@@ -167,6 +174,33 @@ def test_what_is_no_image_of_the_data_set_is_left_out_and_named(place):
     prepared = place.prepare()
     assert place.files() == {**FIRST, **SECOND}
     assert list(prepared.ignored) == sorted(noise)
+
+
+def test_equal_files_are_named_and_share_a_fold(place, tmp_path):
+    place.put({**FIRST, "T06_wood3/T06_09.jpg": FIRST["T01_bark1/T01_01.jpg"]}, SECOND)
+    prepared = place.prepare()
+    copies = {"T06_wood3/T06_09.jpg": "equal to T01_bark1/T01_01.jpg"}
+    assert prepared.summary()["copies"] == copies
+    write_manifest(tmp_path / "m.csv", prepared)
+    manifest = read_manifest(tmp_path / "m.csv")
+    assert groups_of(manifest).tolist() == [0, 1, 2, 3, 0]
+    found = manifest.assign(group=[0, 1, 2, 1, 4])
+    assert groups_of(found).tolist() == [0, 1, 2, 1, 0], "an experiment's own groups are kept"
+    assert groups_of(manifest[:4]) is None
+
+
+def test_a_tilde_is_the_home_folder(place, monkeypatch):
+    monkeypatch.setenv("HOME", str(place.archives.parent))
+    assert place.prepare(archives=f"~/{place.archives.name}").describe() == "4 images"
+    with pytest.raises(DataSetError, match=r"~nobody-at-all/x: .*\(folder of archives\)"):
+        place.prepare(archives="~nobody-at-all/x")
+
+
+def test_an_archive_of_an_archive_is_named(place):
+    place.put()
+    place.put({"uiuc/T01-T05.zip": b"PK"})
+    with pytest.raises(DataSetError, match=r"T01-T05\.zip holds none .* uiuc/T01-T05\.zip: unpack"):
+        place.prepare(allow_subset=True)
 
 
 @pytest.mark.parametrize("policy", ["error", "skip"])
@@ -392,12 +426,24 @@ def test_a_kill_between_the_two_renames_of_a_change(place, monkeypatch):
         return rename(self, target)
 
     with monkeypatch.context() as patch:
+        patch.setattr("replication.io._exchange", lambda *_: False)  # as on other file systems
         patch.setattr(Path, "rename", killed)
         with pytest.raises(KeyboardInterrupt):
             place.prepare()
     assert not place.raw.exists()
     place.put()
     assert place.prepare().describe() == "4 images", "the unpacked files were not lost"
+    assert sorted(path.name for path in place.raw.parent.iterdir()) == [NAME]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"identity": {"sou', bytes(200), b"[1]", b"{}"])
+def test_a_record_that_a_power_cut_has_spoilt_costs_nothing(place, content, capsys):
+    place.prepare()
+    (place.raw / ".source.json").write_bytes(content)
+    place.put()
+    assert place.prepare().describe() == "4 images"
+    assert place.files() == {**FIRST, **SECOND}
+    assert f"{place.raw / '.source.json'}: the record" in capsys.readouterr().out
     assert sorted(path.name for path in place.raw.parent.iterdir()) == [NAME]
 
 

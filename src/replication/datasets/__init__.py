@@ -36,6 +36,7 @@ __all__ = [
     "DownloadError",
     "Prepared",
     "fetch_archives",
+    "folder_of",
     "groups_of",
     "prepare",
     "raw_files",
@@ -76,9 +77,9 @@ def fetch_archives(
     """
     _check_choice("data set", name, DATASETS)
     try:
-        fetch(DATASETS[name], Path(archives) / name, None if raw is None else Path(raw))
+        fetch(DATASETS[name], folder_of(archives) / name, None if raw is None else Path(raw))
     except DownloadError as error:
-        if not (allow_subset and _some_files_of(name, Path(archives) / name, raw)):
+        if not (allow_subset and _some_files_of(name, folder_of(archives) / name, raw)):
             raise
         print(error, "Going on with what there is.", sep="\n", flush=True)
 
@@ -192,11 +193,11 @@ def prepare(
     for size in embedded or {}:
         _check_choice(f"{name}: embedded", size, dataset.sizes)
     make = _source_of(name, source)
-    return make(
+    prepared = make(
         Request(
             dataset=dataset,
             raw=Path(raw),
-            archives=None if archives is None else Path(archives) / name,
+            archives=None if archives is None else folder_of(archives) / name,
             allow_subset=allow_subset,
             skip_bad_files=on_bad_file == "skip",
             sizes={**dataset.sizes, **(embedded or {})},
@@ -205,6 +206,22 @@ def prepare(
             is_other_format=is_other_format,
         )
     )
+    print(*prepared.remarks(), sep="\n", end="\n" if prepared.remarks() else "", flush=True)
+    return prepared
+
+
+def folder_of(archives: str | os.PathLike[str]) -> Path:
+    """Return the folder of archives, a tilde expanded as a shell would.
+
+    Raises
+    ------
+    DataSetError
+        If there is no such user.
+    """
+    try:
+        return Path(archives).expanduser()
+    except RuntimeError as error:
+        raise DataSetError(f"{archives}: {error} (folder of archives)") from error
 
 
 def _source_of(name: str, source: str) -> Callable[[Request], Prepared]:

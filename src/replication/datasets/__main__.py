@@ -7,16 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from replication.datasets import DATASETS, DataSetError, fetch_archives
+from replication.datasets import DATASETS, DataSetError, fetch_archives, folder_of
 from replication.datasets.verify import verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; return 1 if a file is wrong or cannot be had."""
     options = _parser().parse_args(arguments)
-    if options.command == "verify":
-        return _verify(options.folder)
     try:
+        if options.command == "verify":
+            return _verify(folder_of(options.folder))
         for name in options.names:
             fetch_archives(name, options.archives)
     except DataSetError as error:

@@ -1,9 +1,10 @@
 """The LHI animal faces: heads of 20 kinds of animals in web photographs, ``Image/BearHead/...``.
 
 The archive has 2,420 images in 21 folders. Its files follow no rule: there are names with blanks,
-commas and brackets, a BMP, a real GIF and a JPEG that is called one, a JPEG without a suffix, grey
-and palette images, and sides from 25 to 2,529 pixels. Every file inside a class folder counts as
-an image, and is opened by its content.
+commas and brackets, a BMP, a real GIF and a JPEG that is called one, a JPEG called ``..._2jpg``,
+grey and palette images, and sides from 25 to 2,529 pixels. Every file inside a class folder whose
+name ends like an image's counts as one, and is opened by its content; others (``readme.txt``,
+``Thumbs.db``, ``._bear.jpg``) are left out and counted.
 
 Two readings of "21 classes with 114 images on average" (CVPR 2016) are possible, and neither
 gives 114: the 21 folders hold 115.2 images on average, but one of them, ``Natural``, has only 8
@@ -31,8 +32,9 @@ from replication.datasets.manifest import raw_files
 
 __all__ = ["ANIMAL_FACES", "duplicate_groups", "load_faces", "select_classes", "select_faces"]
 
-_IMAGE = re.compile(r"Image/(?P<label>\w+)/(?P<file>[^/]+)")
-_NO_IMAGE = ("Thumbs.db", "desktop.ini")
+_IMAGE = re.compile(
+    r"Image/(?P<label>\w+)/(?P<file>[^/.][^/]*(?i:jpe?g|png|gif|bmp|tiff?|webp|p[bgpn]m))"
+)
 _SCENES = "Natural"
 _THUMBNAIL = 16
 _COMPARED = 128
@@ -41,8 +43,6 @@ _COMPARED = 128
 def _identify(file: str) -> tuple[str, str] | None:
     match = _IMAGE.fullmatch(file)
     if match is None or match["label"] not in embedded.CLASSES:
-        return None
-    if match["file"].startswith(".") or match["file"] in _NO_IMAGE:
         return None
     # Names repeat from class to class, and a suffix may be all that tells two files apart.
     return f"{match['label']}/{match['file']}", match["label"]

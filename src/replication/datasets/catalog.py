@@ -19,6 +19,7 @@ Columns of ``datasets.csv`` that need a word:
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ __all__ = [
     "DataSetError",
     "Published",
     "Way",
+    "as_published",
     "place_of",
     "read_checksums",
     "read_published",
@@ -43,6 +45,7 @@ RESOURCES = Path(__file__).resolve().parents[3] / "resources"
 BY_HAND = "by hand"
 """The way of archives that users must get for themselves."""
 
+_TEXT_SUFFIXES = (".amc", ".asf", ".txt")
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
@@ -50,7 +53,7 @@ class DataSetError(ValueError):
     """The raw files of a data set are not as they must be."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DataSet:
     """Layout of a data set and the generator of its synthetic stand-in.
 
@@ -204,9 +207,31 @@ def read_checksums(name: str) -> dict[str, str]:
     """
     path = RESOURCES / "checksums" / f"{name}.sha256"
     sums = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         match = _CHECKSUM_LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"{path.name}, line {number}: expected '<sha256>  <file>': {line!r}")
         sums[match[2]] = match[1]
     return sums
+
+
+def as_published(content: bytes, file: str, listed: Mapping[str, str]) -> bytes | None:
+    """Return a file's content with the published sum, or None if it is another or not listed.
+
+    Programs that copy files change the line ends of texts; what a text says is in its lines, so
+    that one is put back into the line ends with which it has its sum.
+
+    Parameters
+    ----------
+    content : bytes
+        What lies here under the file's name.
+    file : str
+        Path inside the data set.
+    listed : mapping
+        SHA-256 sums, as :func:`read_checksums` returns them.
+    """
+    variants = [content]
+    if file.lower().endswith(_TEXT_SUFFIXES):
+        lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        variants += [lines, lines.replace(b"\n", b"\r\n")]
+    return next((v for v in variants if hashlib.sha256(v).hexdigest() == listed.get(file)), None)

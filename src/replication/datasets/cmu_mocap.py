@@ -19,7 +19,6 @@ import csv
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -172,13 +171,10 @@ class Recordings:
         In the order of ``motions.tsv``.
     missing : tuple of str
         Listed sequences that the manifest does not use.
-    duplicates : tuple of tuple of str
-        Groups of sequences whose files are equal byte for byte.
     """
 
     recordings: tuple[Recording, ...]
     missing: tuple[str, ...]
-    duplicates: tuple[tuple[str, ...], ...]
 
     @property
     def motions(self) -> list[Motion]:
@@ -227,8 +223,8 @@ def load_recordings(
     MotionFileError
         If a file cannot be read.
     """
-    sums = dict(zip(manifest["file"], manifest["sha256"], strict=True))
-    here = [m for m in listed_motions() if m.file in sums and m.skeleton_file in sums]
+    files = set(manifest["file"])
+    here = [m for m in listed_motions() if {m.file, m.skeleton_file} <= files]
     missing = tuple(m.id for m in listed_motions() if m not in here)
     synthetic = set(manifest["origin"]) == {"synthetic"}
     if not here or (missing and not (allow_subset or synthetic)):
@@ -240,7 +236,7 @@ def load_recordings(
     folder = Path(raw)
     skeletons = {m.skeleton_file: read_asf(folder / m.skeleton_file) for m in here}
     recordings = tuple(_recording(folder, m, skeletons[m.skeleton_file]) for m in here)
-    return Recordings(recordings, missing, _duplicates((m.id, sums[m.file]) for m in here))
+    return Recordings(recordings, missing)
 
 
 @dataclass(frozen=True)
@@ -322,13 +318,6 @@ def _recording(folder: Path, listed: ListedMotion, skeleton: Skeleton) -> Record
     n_unsolved = n_unsolved_frames(skeleton, values)
     motion = Motion(skeleton, values[n_unsolved:], listed.frame_rate_hz)
     return Recording(listed, motion, n_unsolved)
-
-
-def _duplicates(sums: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    groups: dict[str, list[str]] = {}
-    for name, sha256 in sums:
-        groups.setdefault(sha256, []).append(name)
-    return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 
 @cache

@@ -3,7 +3,8 @@
 :func:`fetch` fills the folder of archives, which then serves like one that somebody filled by
 hand. A file appears there under its name only after it was checked: against the published checksum
 of the archive if there is one, and what is in it against the list of the data set's files. What
-lies there already is used as it is and never fetched.
+lies there whole is used as it is and never fetched; what is broken is set aside and fetched again.
+Each fault of an address leads to the next one, and the page at the end names them all.
 
 Some addresses are plain HTTP, and some hosts have a certificate that nobody vouches for. Both are
 named before they are used; the checks are what makes their files count.
@@ -12,17 +13,21 @@ named before they are used; the checks are what makes their files count.
 from __future__ import annotations
 
 import fcntl
-import hashlib
+import lzma
 import shutil
 import tarfile
+import threading
+import time
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import NoReturn
-from urllib.parse import quote, urlsplit
+from typing import BinaryIO, NoReturn
+from urllib.parse import quote
 
 import pooch
 import requests
@@ -30,7 +35,13 @@ import tenacity
 import urllib3
 from tqdm import tqdm
 
-from replication.datasets.archives import ArchiveError, offer_of_archive
+from replication.datasets.archives import (
+    ArchiveError,
+    fault_of_name,
+    nature_of,
+    offer_of_archive,
+    sum_as_listed,
+)
 from replication.datasets.catalog import (
     Archive,
     DataSet,
@@ -42,7 +53,7 @@ from replication.datasets.catalog import (
     read_published,
 )
 from replication.datasets.manifest import standing
-from replication.io import sha256_of
+from replication.io import set_aside
 
 __all__ = ["PATIENCE", "DownloadError", "Patience", "describe_missing", "fetch"]
 
@@ -50,8 +61,8 @@ _PARCEL = ".downloading"  # inside the folder of archives, so that moving a file
 _LOCK = ".lock"
 _TAR = (".tar", ".tar.gz", ".tgz")
 _BYTES_PER_SECOND = 1_000_000  # for the estimate of the time; said beside it
-_CHUNK = 1 << 16
-_PAGE_STARTS = (b"<!doctype html", b"<html", b"<?xml")
+_CHUNK = 1 << 14
+_PULSE_S = 0.5  # between two looks at how fast an answer comes
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -61,6 +72,14 @@ class DownloadError(DataSetError):
 
 class _Rejected(Exception):
     """A file that arrived is not the published one."""
+
+
+class _Cut(_Rejected):
+    """An answer ended too early; the next one may be whole."""
+
+
+class _TooSlow(Exception):
+    """An answer would take days."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +94,18 @@ class Patience:
         How often one address is tried if its fault may pass.
     pause : float
         Seconds before the second attempt; each further pause is twice as long.
+    speed : float
+        Bytes a second, on average, below which an answer is given up ...
+    slack : float
+        ... after so many seconds beyond those of ``connect`` and ``read``.
     """
 
     connect: float = 10
     read: float = 60
     attempts: int = 4
     pause: float = 1
+    speed: float = 10_000
+    slack: float = 15
 
 
 PATIENCE = Patience()
@@ -152,25 +177,26 @@ def describe_missing(dataset: DataSet, folder: Path, raw: Path | None = None) ->
 
 
 def _is_at_hand(dataset: DataSet, folder: Path, raw: Path | None) -> bool:
-    ways = read_published(dataset.name).ways
-    if any(not _missing(dataset, way, folder) for way in ways):
-        return True
-    files = dataset.files()
-    if all((folder / file).is_file() for file in files):
-        return True
-    if raw is None:
-        return False
     listed = read_checksums(dataset.name)
-    return all((raw / file).is_file() for file in files) and standing(raw, listed) == listed
+    for place in (raw, folder):
+        if (
+            place is not None
+            and all((place / file).is_file() for file in dataset.files())
+            and standing(place, listed) == listed
+        ):
+            return True
+    return any(not _missing(dataset, way, folder) for way in read_published(dataset.name).ways)
 
 
 def _missing(dataset: DataSet, way: Way, folder: Path) -> list[Archive]:
-    """List the files of a way that are not there, single files in place of their folder."""
+    """List the files of a way that are not there whole, single files in place of their folder."""
     return [
         file
         for archive in way.archives
         for file in (_single_files(dataset, archive) if archive.is_folder else [archive])
-        if not (folder / file.file).is_file() or _is_packed(dataset, file, folder)
+        if not (folder / file.file).is_file()
+        or _is_packed(dataset, file, folder)
+        or (not file.file.endswith(_TAR) and _fault_at(dataset, file, folder / file.file))
     ]
 
 
@@ -182,14 +208,11 @@ def _is_packed(dataset: DataSet, archive: Archive, folder: Path) -> bool:
 
 
 def _single_files(dataset: DataSet, archive: Archive) -> list[Archive]:
-    listed = read_checksums(dataset.name)
     return [
         replace(
             archive,
             file=file,
             urls=tuple(url + quote(file.removeprefix(archive.file)) for url in archive.urls),
-            checksum=f"sha256:{listed[file]}" if file in listed else "",
-            n_bytes=None,
         )
         for file in dataset.files()
         if file.startswith(archive.file)
@@ -233,9 +256,14 @@ class _Errand:
 
     def _get(self, archive: Archive) -> bool:
         """Fetch one file from the first address that gives the right one."""
-        by_hand = self.folder / archive.file
-        if by_hand.is_file():
-            return self._unpack_beside(archive, by_hand)
+        here = self.folder / archive.file
+        if here.is_file():
+            broken = _fault_at(self.dataset, archive, here)
+            if not broken:
+                self._put(archive, here)
+                return True
+            self.faults.append(f"{here}\n      {broken}; set aside as {set_aside(here).name}")
+            print(self.faults[-1], flush=True)
         for url in archive.urls:
             fault = self._get_from(archive, url)
             if fault is None:
@@ -243,18 +271,9 @@ class _Errand:
             self.faults.append(f"{url}\n      {fault}")
         return False
 
-    def _unpack_beside(self, archive: Archive, path: Path) -> bool:
-        try:
-            _check(self.dataset, replace(archive, checksum=""), path)
-        except _Rejected as error:
-            self.faults.append(f"{path}\n      {error}")
-            return False
-        self._put(archive, path)
-        return True
-
     def _get_from(self, archive: Archive, url: str) -> str | None:
         """Fetch one file from one address; return what is wrong, if anything is."""
-        host = urlsplit(url).netloc
+        host = url.split("/")[2]
         if host in self.silent:
             return self.silent[host]
         path = self.parcel / Path(archive.file).name
@@ -269,14 +288,14 @@ class _Errand:
             return "its certificate is not valid"
         except requests.TooManyRedirects:
             return "redirects without end"
-        except requests.exceptions.ChunkedEncodingError:
-            return "the connection was cut before the end"
-        except (requests.ConnectionError, requests.Timeout) as error:
-            late = isinstance(error, requests.Timeout) or "timed out" in str(error)
+        except (requests.ConnectionError, requests.Timeout, _TooSlow) as error:
+            late = isinstance(error, (requests.Timeout, _TooSlow)) or "timed out" in str(error)
             self.silent[host] = "the answer takes too long" if late else "cannot be reached"
             return self.silent[host]
         except (requests.RequestException, ValueError) as error:
             return f"the answer makes no sense ({error})"
+        except OSError as error:
+            return f"{error.strerror or error}; make room or name another folder of archives"
         self._put(archive, path)
         return None
 
@@ -284,35 +303,32 @@ class _Errand:
         """Bring the bytes, with further attempts if the fault may pass."""
         free = shutil.disk_usage(self.parcel).free
         if archive.n_bytes is not None and free < archive.n_bytes:
-            raise OSError(
+            raise _Rejected(
                 f"{archive.file} needs about {_size(archive.n_bytes)}, {_size(free)} are free"
             )
+        # The listed size is a rough one.
+        most = self.dataset.max_archive_bytes
+        if archive.n_bytes is not None:
+            most = min(most, 2 * archive.n_bytes + _CHUNK)
         for attempt in tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.patience.attempts),
             wait=tenacity.wait_exponential(multiplier=self.patience.pause),
             retry=tenacity.retry_if_exception(_may_pass),
             reraise=True,
         ):
-            with (
-                attempt,
-                _progress(archive) as bar,
-                warnings.catch_warnings(),
-                ExitStack() as answers,
-            ):
-
-                def close_later(answer: requests.Response, *_: object, **__: object) -> None:
-                    answers.callback(answer.close)
-
-                # Said to the user already, and the file is checked.
-                warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
-                pooch.HTTPDownloader(
+            with attempt, _progress(archive) as bar, path.open("wb") as file:
+                body = _Body(file, most)
+                downloader = pooch.HTTPDownloader(
                     progressbar=bar,
                     chunk_size=_CHUNK,
                     timeout=(self.patience.connect, self.patience.read),
                     verify=not archive.invalid_certificate,
-                    # After an error pooch leaves the connection open.
-                    hooks={"response": close_later},
-                )(url, str(path), None)
+                    hooks={"response": body.look_at},
+                )
+                with warnings.catch_warnings():
+                    # Said to the user already, and the file is checked.
+                    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
+                    body.fill(partial(downloader, url, body, None), self.patience)
 
     def _put(self, archive: Archive, path: Path) -> None:
         """Move a checked file, and what is in a tar archive before it, to the final place."""
@@ -327,6 +343,66 @@ class _Errand:
         path.replace(target)
 
 
+class _Body:
+    """A file that an answer fills, in bounded time and to a bounded size."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self._most = file, most
+        self._answers: list[requests.Response] = []
+        self._n_bytes = 0
+
+    def write(self, chunk: bytes) -> None:
+        self._n_bytes += len(chunk)
+        if self._n_bytes > self._most:
+            raise _Rejected(f"more than {self._most:,} bytes came, and no end")
+        self._file.write(chunk)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def look_at(self, answer: requests.Response, *_: object, **__: object) -> None:
+        """Keep an answer, which may lead to others, and refuse one that is too large."""
+        self._answers.append(answer)
+        announced = answer.headers.get("Content-Length", "")
+        if announced.isdigit() and int(announced) > self._most:
+            raise _Rejected(f"{int(announced):,} bytes are announced, at most {self._most:,} taken")
+
+    def fill(self, transfer: Callable[[], None], patience: Patience) -> None:
+        """Transfer within the time that the patience allows."""
+        done: Future[None] = Future()
+        # A time-out is between two pieces, and none of them covers names and headers.
+        threading.Thread(target=self._run, args=(transfer, done), daemon=True).start()
+        start = time.monotonic()
+        while not wait([done], timeout=_PULSE_S).done:
+            seconds = time.monotonic() - start - patience.connect - patience.read - patience.slack
+            if self._n_bytes < seconds * patience.speed:
+                for answer in self._answers:
+                    with suppress(Exception):  # it may have ended by now
+                        answer.raw.shutdown()
+                raise _TooSlow
+        try:
+            done.result()
+        except requests.exceptions.ChunkedEncodingError as error:
+            announced = self._answers[-1].headers.get("Content-Length", "an unknown number of")
+            came = self._answers[-1].raw.tell()
+            raise _Cut(f"the connection was cut: {came} of {announced} bytes came") from error
+        if self._n_bytes == 0:
+            raise _Rejected(f"empty answer (status {self._answers[-1].status_code})")
+
+    def _run(self, transfer: Callable[[], None], done: Future[None]) -> None:
+        fault: BaseException | None = None
+        try:
+            transfer()
+        except BaseException as error:
+            fault = error
+        for answer in self._answers:  # after an error pooch leaves the connection open
+            answer.close()
+        if fault is None:
+            done.set_result(None)
+        else:
+            done.set_exception(fault)
+
+
 def _status(error: requests.HTTPError) -> int:
     assert error.response is not None  # pooch raises the error for an answer
     return error.response.status_code
@@ -339,7 +415,7 @@ def _may_pass(error: BaseException) -> bool:
         return False
     return isinstance(
         error,
-        (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError),
+        (requests.ConnectionError, requests.Timeout, _Cut),
     )
 
 
@@ -356,51 +432,60 @@ def _progress(archive: Archive) -> Iterator[tqdm[NoReturn]]:
         yield bar
 
 
+def _fault_at(dataset: DataSet, archive: Archive, path: Path) -> str:
+    """Say what is wrong with a file that somebody has put at its place; parts will do."""
+    status = path.stat()
+    return _known_fault(dataset, replace(archive, checksum=""), path, status.st_mtime_ns)
+
+
+@cache
+def _known_fault(dataset: DataSet, archive: Archive, path: Path, mtime_ns: int) -> str:
+    del mtime_ns  # a file that has changed is judged again
+    try:
+        _check(dataset, archive, path)
+    except _Rejected as error:
+        return str(error)
+    return ""
+
+
 def _check(dataset: DataSet, archive: Archive, path: Path) -> None:
     """Raise an error unless a file that arrived is what was published."""
+    listed = read_checksums(dataset.name)
     if archive.checksum:
         kind, _, expected = archive.checksum.partition(":")
         found = pooch.file_hash(str(path), alg=kind)
         if found != expected:
-            raise _Rejected(f"is {_nature(path)} ({kind} {found}, published {expected})")
+            nature = nature_of(path) or "not the published file"
+            raise _Rejected(f"is {nature} ({kind} {found}, published {expected})")
     try:
         if archive.file.endswith(".zip"):
-            sums = offer_of_archive(dataset, path).sums()
+            offer = offer_of_archive(dataset, path)
+            if not offer.members:
+                raise _Rejected(offer.describe_nothing(dataset.items))
+            sums = offer.sums(listed)
         elif archive.file.endswith(_TAR):
-            sums = _tar_sums(dataset, path)
+            sums = _tar_sums(dataset, path, listed)
         else:
-            sums = iter([(archive.file, sha256_of(path))])
-            fault = None if archive.checksum else dataset.fault_of(path)
-            if fault is not None:
-                raise _Rejected(f"is {_nature(path)}: {fault}")
-        _compare(dataset, sums)
+            if archive.file not in listed and (fault := dataset.fault_of(path)):
+                raise _Rejected(f"is {nature_of(path) or 'not the published file'}: {fault}")
+            sums = iter([(archive.file, sum_as_listed(path.read_bytes(), archive.file, listed))])
+        # All of them before the first is judged: damage may show at the end.
+        found_sums = dict(sums)
     except ArchiveError as error:
-        raise _Rejected(f"is {_nature(path)}: {error}") from error
-
-
-def _compare(dataset: DataSet, sums: Iterator[tuple[str, str]]) -> None:
-    listed = read_checksums(dataset.name)
-    some = False
-    for file, sha256 in sums:
-        some = True
+        raise _Rejected(error.fault) from error
+    if not found_sums:
+        raise _Rejected(f"holds none of the {dataset.items}")
+    for file, sha256 in found_sums.items():
         if listed.get(file, sha256) != sha256:
             raise _Rejected(
-                f"holds another {file} than was published (sha256 {sha256}, published "
-                f"{listed[file]})"
+                f"is {nature_of(path) or 'intact'}, but holds another {file} than was published "
+                f"(sha256 {sha256}, published {listed[file]})"
             )
-    if not some:
-        raise _Rejected(f"holds none of the {dataset.items}")
 
 
-def _nature(path: Path) -> str:
-    with path.open("rb") as file:
-        start = file.read(1024).lstrip().lower()
-    return "a web page" if start.startswith(_PAGE_STARTS) else "not the published file"
-
-
-def _tar_sums(dataset: DataSet, path: Path) -> Iterator[tuple[str, str]]:
+def _tar_sums(dataset: DataSet, path: Path, listed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for place, content in _tar_items(dataset, path):
-        yield place, hashlib.sha256(content).hexdigest()
+        yield place, sum_as_listed(content, place, listed)
 
 
 def _unpack_tar(dataset: DataSet, path: Path, destination: Path) -> list[str]:
@@ -425,16 +510,19 @@ def _tar_items(
                 place = place_of(dataset, info.name)
                 if place is None and with_notices and name.upper().startswith("README"):
                     place = name
-                if place is None or not info.isfile() or ".." in place.split("/"):
+                if place is None or not info.isfile():
                     continue
+                if fault := fault_of_name(place):
+                    raise ArchiveError(path, f"member {name[:60]!r} {fault}")
                 total += info.size
                 if total > dataset.max_archive_bytes:
                     raise ArchiveError(path, f"unpacks to more than {dataset.max_archive_bytes:,}")
                 stream = archive.extractfile(info)
                 assert stream is not None  # only of files that are no regular ones
                 yield place, stream.read()
-    except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise ArchiveError(path, f"is corrupt, truncated or no tar archive ({error})") from error
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+        nature = nature_of(path) or f"corrupt, cut or no tar archive ({error})"
+        raise ArchiveError(path, f"is {nature}") from error
 
 
 def _terms(dataset: DataSet, published: Published, folder: Path) -> str:

@@ -189,7 +189,8 @@ def _plain(image: Image.Image, path: str | os.PathLike[str]) -> Image.Image:
 
 
 def _stored_as(image: Image.Image) -> str:
-    arguments = image.tile[0].args if getattr(image, "tile", None) else ""
+    tiles = getattr(image, "tile", None)
+    arguments = tiles[0].args if tiles else ""
     return str(arguments[0] if isinstance(arguments, tuple) else arguments or "")
 
 
@@ -204,7 +205,7 @@ def _tiff_samples(image: Image.Image, path: str | os.PathLike[str]) -> tuple[int
 
 
 def _check_palette(image: Image.Image, path: str | os.PathLike[str]) -> None:
-    _, highest = image.getchannel(0).getextrema()
+    highest = int(np.asarray(image.getchannel(0)).max())
     n_colours = len(image.getpalette() or ()) // 3
     if highest >= n_colours:
         raise ImageFileError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from replication.datasets.catalog import DataSet
 from replication.digests import PARTIAL, check_sums, empty_partial
@@ -34,11 +36,14 @@ __all__ = [
     "write_manifest",
 ]
 
+_SHOWN = 5
+
 COLUMNS = ("id", "label", "file", "sha256", "origin", "check", "status", "note")
 """Columns of a manifest; all of them are text.
 
 ``origin``: real | synthetic. ``check``: listed (stands in the checksum list; if used, it matches) |
-unlisted. ``status``: used | missing | skipped (damaged, see ``note``).
+unlisted. ``status``: used | missing | skipped (damaged, see ``note``). The ``note`` of a used file
+names the first one of the same content, if there is one.
 """
 
 
@@ -100,6 +105,12 @@ class Prepared:
         rows = self._with("skipped")
         return dict(zip(rows["file"], rows["note"], strict=True))
 
+    @property
+    def copies(self) -> dict[str, str]:
+        """Used files that equal another one, and what their note says of it."""
+        rows = self.manifest[self.manifest["note"] != ""]
+        return dict(zip(rows["file"], rows["note"], strict=True))
+
     def _with(self, status: str) -> pd.DataFrame:
         return self.table[self.table["status"] == status].reset_index(drop=True)
 
@@ -114,6 +125,17 @@ class Prepared:
             text = f"{published:,} {self.items}"
         return f"{text} and {extra:,} unlisted" if extra else text
 
+    def remarks(self) -> list[str]:
+        """Say in a line each which files are left out as no items, and which are copies."""
+        found = []
+        if self.ignored:
+            found.append(f"left out as no {self.items} ({len(self.ignored):,}): ")
+            found[-1] += _some(self.ignored)
+        if self.copies:
+            found.append(f"copies, which folds do not part ({len(self.copies):,}): ")
+            found[-1] += _some([f"{file} is {note}" for file, note in self.copies.items()])
+        return [f"{self.dataset}: {remark}" for remark in found]
+
     def summary(self) -> dict[str, Any]:
         """Return what figures and the record of a run say about the data, ready for JSON."""
         return {
@@ -125,9 +147,14 @@ class Prepared:
             "used": len(self.manifest),
             "missing": len(self.missing),
             "skipped": self.skipped,
+            "copies": self.copies,
             "ignored": list(self.ignored),
             "archives": dict(self.archives),
         }
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
 def build_table(
@@ -158,12 +185,15 @@ def build_table(
     skipped = skipped or {}
     listed = set(listed)
     rows = []
+    firsts: dict[str, str] = {}
     for file in sorted({*used, *skipped, *listed, *expected}):
         identified = dataset.identify(file)
         if identified is None:
             raise ValueError(f"{dataset.name}: {file} does not follow the published layout")
         if file in used:
-            sha256, status, note = used[file], "used", ""
+            sha256, status = used[file], "used"
+            first = firsts.setdefault(sha256, file)
+            note = "" if first == file else f"equal to {first}"
         elif file in skipped:
             (sha256, note), status = skipped[file], "skipped"
         else:
@@ -239,6 +269,9 @@ def raw_files(manifest: pd.DataFrame, raw: str | os.PathLike[str]) -> list[Path]
 def groups_of(manifest: pd.DataFrame) -> npt.NDArray[np.int_] | None:
     """Give the group of each file that a protocol must not take apart.
 
+    Files of equal content are in one group, and so are those that an experiment has found to be
+    copies of one original.
+
     Parameters
     ----------
     manifest : pandas.DataFrame
@@ -247,11 +280,19 @@ def groups_of(manifest: pd.DataFrame) -> npt.NDArray[np.int_] | None:
     Returns
     -------
     ndarray of int, shape (n,), or None
-        ``None`` if all files may be separated.
+        The position of the group's first file; ``None`` if all files may be separated.
     """
-    if "group" not in manifest:
+    if "group" not in manifest and manifest["sha256"].is_unique:
         return None
-    return manifest["group"].to_numpy(dtype=np.int_)
+    files = np.arange(len(manifest))
+    keys = [manifest[key] for key in ("sha256", "group") if key in manifest]
+    firsts = [np.unique(key, return_index=True, return_inverse=True)[1:] for key in keys]
+    ends = np.concatenate([first[key] for first, key in firsts])
+    links = coo_array((np.ones(len(ends)), (np.tile(files, len(keys)), ends)), (len(files),) * 2)
+    _, component = connected_components(links, directed=False)
+    _, first = np.unique(component, return_index=True)
+    groups: npt.NDArray[np.int_] = first[component]
+    return groups
 
 
 class RawFolder:

@@ -72,7 +72,7 @@ def verify(dataset: DataSet, folder: Path) -> Verdict:
     listed = read_checksums(dataset.name)
     found: dict[str, set[str]] = {}
     for offer in offers(dataset, read_published(dataset.name), folder):
-        for file, sha256 in offer.sums():
+        for file, sha256 in offer.sums(listed):
             found.setdefault(file, set()).add(sha256)
     return Verdict(
         dataset,
