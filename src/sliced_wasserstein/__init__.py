@@ -1,5 +1,7 @@
 """Sliced Wasserstein distances, embeddings and kernels for probability distributions."""
 
+import importlib.metadata
+
 from sliced_wasserstein.clustering import KernelKMeans
 from sliced_wasserstein.embedding import SlicedWassersteinEmbedding, sliced_wasserstein_distance
 from sliced_wasserstein.kernels import (
@@ -30,3 +32,5 @@ __all__ = [
     "squared_distances",
     "wasserstein_1d",
 ]
+
+__version__ = importlib.metadata.version("distributions-as-data")

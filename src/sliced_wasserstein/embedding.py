@@ -31,7 +31,6 @@ from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -68,6 +67,8 @@ from sliced_wasserstein.quantiles import (
     quantile_edges,
     squared_w2_sorted,
 )
+
+from ._compile import compiled
 
 __all__ = ["SlicedWassersteinEmbedding", "sliced_wasserstein_distance"]
 
@@ -772,7 +773,7 @@ def _point_filler(
     return fill
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _find_symmetric(images, symmetric):  # type: ignore[no-untyped-def]
     """Tell which images equal their transposes; most others differ in their first pixels."""
     for n in range(images.shape[0]):
@@ -787,7 +788,7 @@ def _find_symmetric(images, symmetric):  # type: ignore[no-untyped-def]
         symmetric[n] = same
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _box_quantiles(  # type: ignore[no-untyped-def]
     lines,
     which,
@@ -811,7 +812,7 @@ def _box_quantiles(  # type: ignore[no-untyped-def]
         bin_means(lefts, step, masses, edges, out[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _point_quantiles(rows, order, t, edges, out):  # type: ignore[no-untyped-def]
     masses = np.empty(t.shape[0])
     for i in range(rows.shape[0]):

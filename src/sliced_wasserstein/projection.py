@@ -38,9 +38,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+
+from ._compile import compiled
 
 __all__ = [
     "LinePlan",
@@ -256,7 +257,7 @@ def footprint_cdf(z: NDArray[np.float64], direction: NDArray[np.float64]) -> NDA
     return np.clip((integrated(z + wide / 2) - integrated(z - wide / 2)) / wide, 0.0, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _integrated_box_cdf(z: float, width: float) -> float:
     """Integral from minus infinity to z of the CDF of a centred box; of a step if width is 0."""
     if z <= -width / 2:
@@ -266,7 +267,7 @@ def _integrated_box_cdf(z: float, width: float) -> float:
     return (z + width / 2) ** 2 / (2 * width)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _deposit_weights(t, narrow, step, origin, first, weights):  # type: ignore[no-untyped-def]
     """Fill, for every t, the first edge it reaches and the weights on this and the next ones.
 
@@ -338,7 +339,7 @@ def line_plan(
     return LinePlan(grid, by_rows, reverse, first, weights)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def slice_masses(lines, starts, stops, first, weights, oversampling, reverse, deposits, out):  # type: ignore[no-untyped-def]
     """Project one image on one direction (the hot loop).
 

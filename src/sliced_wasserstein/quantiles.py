@@ -16,8 +16,9 @@ tails, where quantile functions are steep.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
+
+from ._compile import compiled
 
 __all__ = [
     "bin_means",
@@ -58,7 +59,7 @@ def quantile_edges(n_quantiles: int) -> NDArray[np.float64]:
     return np.sin(np.arange(n_quantiles + 1) * (np.pi / 2 / n_quantiles)) ** 2
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def bin_means(lefts, width, masses, edges, out):  # type: ignore[no-untyped-def]
     """Average the quantile function of a distribution over bins of u, exactly.
 
@@ -145,7 +146,7 @@ def cloud_quantiles(
     return quantiles
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill_quantiles(t, order, weights, edges, out):  # type: ignore[no-untyped-def]
     sorted_t = np.empty(weights.shape[0])
     masses = np.empty(weights.shape[0])
@@ -156,7 +157,7 @@ def _fill_quantiles(t, order, weights, edges, out):  # type: ignore[no-untyped-d
         bin_means(sorted_t, 0.0, masses, edges, out[k])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def squared_w2_sorted(x, x_masses, y, y_masses):  # type: ignore[no-untyped-def]
     """Squared 2-Wasserstein distance between sorted points whose masses sum to 1.
 

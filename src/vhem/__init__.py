@@ -30,6 +30,8 @@ Fifty hmmlearn models into three, and the centres back as hmmlearn models:
 GaussianHMM(n_components=2)
 """
 
+import importlib.metadata
+
 from ._storage import ModelFileError
 from .controls import ParameterKMeans, SampledKLClustering, sampled_divergence
 from .dynamic_texture import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
@@ -62,3 +64,5 @@ __all__ = [
     "probability_product_kernel",
     "sampled_divergence",
 ]
+
+__version__ = importlib.metadata.version("distributions-as-data")

@@ -19,6 +19,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
+from ._compile import compiled
+
 __all__ = [
     "LOG_ZERO",
     "SMALLEST_SUM",
@@ -131,7 +133,7 @@ def log_weighted_sum(weights: Any, x: Any) -> float:
     return top + np.log(total)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def mixture_terms(terms: Any, log_sums: Any) -> None:
     """Normalise log-terms over the Gaussians of each mixture, in place.
 

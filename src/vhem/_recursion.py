@@ -32,8 +32,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from ._compile import compiled
 from ._numerics import SMALLEST_SUM, fast_exp, fast_log, log_weighted_sum
 
 __all__ = ["pair_bounds", "pair_statistics"]
@@ -43,7 +43,7 @@ _LANES = 16
 _SETTLED = 8 * float(np.finfo(np.float64).eps)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _gather(
     first: Any,
     pair_base: Any,
@@ -76,7 +76,7 @@ def _gather(
                 A_r[r, q, lane] = transmat[j, r, q]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _backward(
     length: int,
     bounds: Any,
@@ -191,7 +191,7 @@ def _backward(
     return steps
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _forward(
     length: int,
     steps: int,
@@ -272,7 +272,7 @@ def _forward(
         t += count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _exact(
     length: int,
     bounds: Any,
@@ -332,7 +332,7 @@ def _exact(
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def pair_bounds(
     length: int,
     pair_base: Any,
@@ -392,7 +392,7 @@ def pair_bounds(
             result[first + lane] = total[lane]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def pair_statistics(
     length: int,
     pair_base: Any,

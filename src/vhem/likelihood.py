@@ -23,9 +23,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ._compile import compiled
 from ._moments import natural_parameters, point_moments
 from ._numerics import (
     SMALLEST_SUM,
@@ -107,7 +107,7 @@ def check_sequences(
     return np.concatenate(arrays), np.array([len(array) for array in arrays])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def backward_pass(
     log_emission: Any,
     startprob: Any,
@@ -165,7 +165,7 @@ def backward_pass(
             log_likelihoods[i, k] = log_weighted_sum(startprob[k], x[k, starts[i]])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def forward_pass(
     startprob: Any,
     transmat: Any,
@@ -231,7 +231,7 @@ def forward_pass(
                     posterior[k, s, t] = now[s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _viterbi_path(log_emission: Any, log_startprob: Any, log_transmat: Any, path: Any) -> float:
     n_states, n_frames = log_emission.shape
     best = log_startprob + log_emission[:, 0]

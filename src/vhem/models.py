@@ -252,6 +252,16 @@ class HMM(Container):
         -------
         HMM
             The same distribution.
+
+        Raises
+        ------
+        TypeError
+            If it is a model of another kind.
+        ValueError
+            If it is not fitted, or its arrays do not fit its parameters, as after a change of
+            ``covariance_type``.
+        ImportError
+            If hmmlearn, an optional dependency, is not installed.
         """
         return cls(*_hmmlearn.parameters(model))
 
@@ -533,7 +543,13 @@ class H3M(Container):
         cls, models: Sequence[GaussianHMM | GMMHMM], weights: ArrayLike | None = None
     ) -> H3M:
         """Stack fitted hmmlearn models; see :meth:`HMM.from_hmmlearn` and :meth:`from_hmms`."""
-        return cls.from_hmms([HMM.from_hmmlearn(model) for model in models], weights)
+        hmms = []
+        for k, model in enumerate(models):
+            try:
+                hmms.append(HMM.from_hmmlearn(model))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"models[{k}]: {error}") from error
+        return cls.from_hmms(hmms, weights)
 
     def to_hmmlearn(self) -> list[GaussianHMM | GMMHMM]:
         """Return the components as hmmlearn models; see :meth:`HMM.to_hmmlearn`."""

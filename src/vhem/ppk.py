@@ -50,13 +50,13 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from ._compile import compiled
 from ._inputs import as_h3m
 from ._numerics import fast_exp, fast_log, log_or_floor
 from ._parallel import ordered_map, single_threaded
@@ -81,7 +81,7 @@ _SMALLEST_SUM = 1e-280
 _COLUMNS_PER_BLOCK = 128
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _diagonal_overlaps(
     mean: Any, variance: Any, means: Any, variances: Any, power: Any, out: Any
 ) -> None:
@@ -113,7 +113,7 @@ def _diagonal_overlaps(
         out[start : start + n] = sums[:n]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _full_overlaps(mean: Any, covar: Any, means: Any, covars: Any, power: Any, out: Any) -> None:
     """As :func:`_diagonal_overlaps`, for matrices (d, d) and (Q, d, d) and means (Q, d)."""
     n_gaussians, n_features = means.shape
@@ -139,7 +139,7 @@ def _full_overlaps(mean: Any, covar: Any, means: Any, covars: Any, power: Any, o
         out[q] = total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _state_overlaps(terms: Any, n_states: int, n_mix: int, out: Any) -> None:
     """Sum over the Gaussians of two states, in the log domain.
 
@@ -167,7 +167,7 @@ def _state_overlaps(terms: Any, n_states: int, n_mix: int, out: Any) -> None:
             out[a, b] = top + fast_log(total)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _log_entry(log_a: Any, log_b: Any, log_phi: Any) -> float:
     """``log sum exp(log_a[i] + log_b[j] + log_phi[i, j])``, term by term."""
     top = -np.inf
@@ -183,7 +183,7 @@ def _log_entry(log_a: Any, log_b: Any, log_phi: Any) -> float:
     return top + np.log(total)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def _sequence_overlaps(
     log_psi: Any,
     log_start: Any,

@@ -35,10 +35,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from ._compile import compiled
 from ._inputs import as_h3m, bytes_of, warn_of_duplicates
 from ._moments import gaussian_moments, natural_parameters
 from ._numerics import log_or_floor, logsumexp_last, mixture_terms
@@ -192,7 +192,7 @@ def _hmm_bounds(chunk: _Chunk, model: H3M, bounds: Floats, length: int) -> Float
     return np.ascontiguousarray(result.reshape(components, n).T)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _weigh(shares: Any, occupancies: Any, mixture_weights: Any) -> None:
     """Turn eta into the weights of the M-step, ``z_ij omega_i nu_ij c_i eta``, in place.
 

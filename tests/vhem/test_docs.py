@@ -5,8 +5,12 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+
+
+pytest.importorskip("hmmlearn")
 
 
 def test_tutorial_runs(capsys):

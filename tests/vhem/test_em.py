@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import GMMHMM
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from vhem_examples import (
@@ -72,8 +71,8 @@ def test_one_step_equals_hmmlearn():
     rng = np.random.default_rng(0)
     start = random_hmm(rng, 3, 2, 2, spread=2.0)
     sequences, _ = sampled(rng, H3M.from_hmms([start]), 10)
+    pytest.importorskip("hmmlearn")
     model = start.to_hmmlearn()
-    assert isinstance(model, GMMHMM)
     model.set_params(n_iter=1, init_params="", tol=-np.inf)
     model.fit(np.concatenate(sequences), [len(y) for y in sequences])
     em = EMH3M(1, 3, 2, tol=None, max_iter=1).fit(sequences, init=H3M.from_hmms([start]))

@@ -1,12 +1,9 @@
-"""Exact inference against enumeration, extended precision and hmmlearn."""
+"""Exact inference against enumeration, extended precision."""
 
 import itertools
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import GaussianHMM
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from vhem_examples import left_right_hmm, random_h3m, random_hmm
 
@@ -113,17 +110,6 @@ def test_far_from_the_origin():
     y = rng.normal(size=(50, 4))
     shifted = HMM(hmm.startprob, hmm.transmat, hmm.weights, hmm.means + 1e5, hmm.covars)
     np.testing.assert_allclose(shifted.score([y + 1e5]), hmm.score([y]), rtol=1e-9)
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), S=st.integers(1, 5), T=st.integers(1, 60), d=st.integers(1, 6))
-def test_equals_hmmlearn(seed, S, T, d):
-    rng = np.random.default_rng(seed)
-    hmm = random_hmm(rng, S, 1, d, spread=3.0)
-    y = rng.normal(size=(T, d)) * 2
-    model = hmm.to_hmmlearn()
-    assert isinstance(model, GaussianHMM)
-    np.testing.assert_allclose(hmm.score([y]), model.score(y), rtol=1e-8)
 
 
 def test_permuting_the_states_changes_nothing():

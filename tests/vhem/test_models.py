@@ -1,4 +1,4 @@
-"""The containers: validation, padding, sampling, files and the bridge to hmmlearn."""
+"""The containers: validation, padding, sampling and files."""
 
 import copy
 import io
@@ -9,7 +9,6 @@ import zipfile
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import GMMHMM, CategoricalHMM, GaussianHMM
 from vhem_examples import left_right_hmm, random_h3m, random_hmm, replaced
 
 from vhem import H3M, HMM, ModelFileError
@@ -409,84 +408,6 @@ def test_failed_save_leaves_the_old_model_and_nothing_else(tmp_path, monkeypatch
         new.save(path)
     assert HMM.load(path) == old
     assert list(tmp_path.iterdir()) == [path]
-
-
-# --- hmmlearn -----------------------------------------------------------------------------------
-
-
-def gaussian_hmm(rng, covariance_type):
-    S, d = 3, 2
-    model = GaussianHMM(S, covariance_type=covariance_type)
-    model.n_features = d
-    covars = {
-        "spherical": rng.uniform(0.5, 2, S),
-        "diag": rng.uniform(0.5, 2, (S, d)),
-        "tied": np.cov(rng.normal(size=(d, 20))),
-        "full": np.array([np.cov(rng.normal(size=(d, 20))) for _ in range(S)]),
-    }
-    model.means_ = rng.normal(size=(S, d))
-    model.covars_ = covars[covariance_type]
-    return model
-
-
-def gmm_hmm(rng, covariance_type):
-    S, M, d = 3, 2, 2
-    model = GMMHMM(S, M, covariance_type=covariance_type)
-    model.n_features = d
-    covars = {
-        "spherical": rng.uniform(0.5, 2, (S, M)),
-        "diag": rng.uniform(0.5, 2, (S, M, d)),
-        "tied": np.array([np.cov(rng.normal(size=(d, 20))) for _ in range(S)]),
-        "full": np.array([[np.cov(rng.normal(size=(d, 20))) for _ in range(M)] for _ in range(S)]),
-    }
-    model.means_ = rng.normal(size=(S, M, d))
-    model.covars_ = covars[covariance_type]
-    model.weights_ = rng.dirichlet(np.ones(M), S)
-    return model
-
-
-@pytest.mark.parametrize("covariance_type", ["spherical", "diag", "tied", "full"])
-@pytest.mark.parametrize("make", [gaussian_hmm, gmm_hmm])
-def test_hmmlearn_round_trip_has_the_same_likelihoods(make, covariance_type):
-    rng = np.random.default_rng(9)
-    model = make(rng, covariance_type)
-    model.startprob_ = rng.dirichlet(np.ones(3))
-    model.transmat_ = rng.dirichlet(np.ones(3), 3)
-    hmm = HMM.from_hmmlearn(model)
-    assert hmm.covariance_type == ("diag" if covariance_type in ("spherical", "diag") else "full")
-    back = hmm.to_hmmlearn()
-    assert isinstance(back, type(model))
-    for length in (1, 2, 40):
-        sequence = rng.normal(size=(length, 2)) * 2
-        expected = model.score(sequence)
-        np.testing.assert_allclose(hmm.score([sequence]), expected, rtol=1e-8)
-        np.testing.assert_allclose(back.score(sequence), expected, rtol=1e-12)
-        np.testing.assert_allclose(
-            hmm.posterior(sequence), model.predict_proba(sequence), atol=1e-10
-        )
-        log_probability, path = hmm.decode(sequence)
-        expected_log_probability, expected_path = model.decode(sequence)
-        np.testing.assert_allclose(log_probability, expected_log_probability, rtol=1e-8)
-        np.testing.assert_array_equal(path, expected_path)
-
-
-def test_padded_component_is_usable_in_hmmlearn():
-    """Zero weights of padding give no warning there (warnings are errors here)."""
-    rng = np.random.default_rng(10)
-    h3m = H3M.from_hmms([random_hmm(rng, 2, 1, 3), random_hmm(rng, 3, 2, 3)])
-    sequence = rng.normal(size=(20, 3))
-    expected = h3m.component_log_likelihoods([sequence])[0]
-    found = [model.score(sequence) for model in h3m.to_hmmlearn()]
-    np.testing.assert_allclose(found, expected, rtol=1e-10)
-    back = H3M.from_hmmlearn(h3m.to_hmmlearn(), h3m.weights)
-    np.testing.assert_allclose(back.component_log_likelihoods([sequence])[0], expected, rtol=1e-12)
-
-
-def test_other_hmmlearn_models_are_refused():
-    with pytest.raises(TypeError, match="expected a GaussianHMM or GMMHMM, got CategoricalHMM"):
-        HMM.from_hmmlearn(CategoricalHMM(2))
-    with pytest.raises(ValueError, match="not fitted: it has no startprob_"):
-        HMM.from_hmmlearn(GaussianHMM(2))
 
 
 def test_import_is_light():
