@@ -74,59 +74,54 @@ def _ours(config: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     return f"{key}: {str(value).lower()}" if isinstance(value, bool) else str(value)
 
 
-def _accuracy(scores: pd.DataFrame, variant: str, method: str) -> pd.Series:
-    """Accuracies of a kernel under a variant, by repetition and fold."""
-    rows = scores[
-        (scores["metric"] == "accuracy")
-        & (scores["variant"] == variant)
-        & (scores["method"] == method)
-    ]
-    if rows.empty:
-        raise LookupError(f"accuracy of {method!r}, variant {variant!r}")
-    return rows.set_index(["repeat", "fold"])["value"]
+def _accuracies(scores: pd.DataFrame, variant: str) -> dict[str, pd.Series]:
+    """Accuracies of each kernel under a variant, by repetition and fold."""
+    rows = scores[(scores["metric"] == "accuracy") & (scores["variant"] == variant)]
+    return {
+        str(method): values.set_index(["repeat", "fold"])["value"]
+        for method, values in rows.groupby("method", sort=False)
+    }
 
 
 def _variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
-    """Change of every kernel's accuracy against the main settings, on the same splits."""
+    """Change of every kernel's accuracy against the main settings, on the same splits.
+
+    Some variants are only part of some runs; those that this one lacks are skipped, and kernels
+    that it has in the variant only.
+    """
+    main = _accuracies(scores, "")
     texts = []
     for variant in variants:
-        rows = scores[(scores["variant"] == variant) & (scores["metric"] == "accuracy")]
-        methods = dict.fromkeys(rows["method"])
-        if not methods:
-            raise LookupError(f"variant {variant!r}")
-        changes = []
-        for method in methods:
-            change = (_accuracy(scores, variant, method) - _accuracy(scores, "", method)).mean()
-            changes.append(f"{method} {100 * change:+.1f}")
-        texts.append(f"{variant}: accuracy {', '.join(changes)} points")
+        varied = _accuracies(scores, variant)
+        changes = [
+            f"{method} {100 * (varied[method] - main[method]).mean():+.1f}"
+            for method in varied
+            if method in main
+        ]
+        if changes:
+            texts.append(f"{variant}: accuracy {', '.join(changes)} points")
     return texts
 
 
-def _more_variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
-    """Do the same for variants that only some runs have; those that this one lacks are skipped."""
-    return _variants(scores, [v for v in variants if (scores["variant"] == v).any()])
-
-
 def _methods(scores: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
-    """Difference of two kernels' accuracies on the same splits."""
+    """Difference of two kernels' accuracies on the same splits, of pairs that the run has."""
+    main = _accuracies(scores, "")
     return [
-        f"accuracy {a} - {b}: "
-        f"{100 * (_accuracy(scores, '', a) - _accuracy(scores, '', b)).mean():+.1f} points"
+        f"accuracy {a} - {b}: {100 * (main[a] - main[b]).mean():+.1f} points"
         for a, b in pairs
+        if a in main and b in main
     ]
 
 
 def _schemes(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     """Accuracy of the multi-class schemes, of the methods for which the run compares them."""
     schemes = ("one_vs_one", "one_vs_rest", "pairwise_coupling")
-    compared = set(scores.loc[scores["variant"].isin(schemes), "method"])
+    found = {scheme: _accuracies(scores, scheme) for scheme in schemes}
     return [
         f"{method}: "
-        + ", ".join(
-            f"{scheme} {100 * _accuracy(scores, scheme, method).mean():.1f} %" for scheme in schemes
-        )
+        + ", ".join(f"{scheme} {100 * found[scheme][method].mean():.1f} %" for scheme in schemes)
         for method in methods
-        if method in compared
+        if method in found["one_vs_one"]
     ]
 
 
@@ -148,13 +143,11 @@ def _sweep(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
 
 
 def _edges(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
-    """Share of parameter choices on an end of their grid."""
+    """Share of parameter choices on an end of their grid, of the methods that the run has."""
     rows = scores[(scores["metric"] == "on_edge") & (scores["variant"] == "")]
     shares = rows.groupby("method")["value"].mean()
-    return [
-        "choices on an edge of a grid: "
-        + ", ".join(f"{method} {100 * shares[method]:.0f} %" for method in methods)
-    ]
+    parts = [f"{m} {100 * shares[m]:.0f} %" for m in methods if m in shares.index]
+    return [f"choices on an edge of a grid: {', '.join(parts)}"] if parts else []
 
 
 def _rand(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
@@ -245,7 +238,6 @@ def _tag_scores(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
 _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
-    "more_variants": _more_variants,
     "parts": _parts,
     "rand": _rand,
     "schemes": _schemes,

@@ -7,6 +7,7 @@ import yaml
 
 from replication.deviations import DEVIATION_COLUMNS, list_deviations
 from replication.protocols.metrics import metric_table
+from replication.protocols.svm import FAMILIES
 from replication.tables import (
     tabulate_accuracy,
     tabulate_clustering,
@@ -162,12 +163,32 @@ def test_shipped_deviations_list_every_grid_and_say_our_value_once(repository):
             assert listed.count(grid) == 1, (experiment, grid)
 
 
-def test_variants_that_only_some_runs_have_are_skipped_where_they_are_not(tmp_path, scores):
-    effect = {"more_variants": ["levels_16", "levels_32"]}
-    text = deviations(tmp_path, scores, effect=effect).loc[0, "effect"]
-    assert text == "levels_32: accuracy linear -10.0, sw_gaussian -10.0 points"
-    only = deviations(tmp_path, scores, effect={"more_variants": ["levels_16"]})
-    assert only.loc[0, "effect"] == "not varied"
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (
+            {"variants": ["levels_16", "levels_32"]},
+            "levels_32: accuracy linear -10.0, sw_gaussian -10.0 points",
+        ),
+        ({"variants": ["levels_16"]}, "not varied"),
+        (
+            {"methods": [["absent", "linear"], ["sw_gaussian", "linear"]]},
+            "accuracy sw_gaussian - linear: +20.0 points",
+        ),
+        ({"methods": [["sw_gaussian", "absent"]]}, "not varied"),
+        ({"edges": ["absent", "linear"]}, "choices on an edge of a grid: linear 20 %"),
+        ({"edges": ["absent"]}, "not varied"),
+        ({"schemes": ["absent"]}, "not varied"),
+    ],
+)
+def test_what_a_run_does_not_have_is_left_out_of_an_effect(tmp_path, scores, effect, text):
+    assert deviations(tmp_path, scores, effect=effect).loc[0, "effect"] == text
+
+
+def test_a_kernel_of_a_variant_alone_has_no_change(tmp_path, scores):
+    scores = scores[(scores["method"] != "linear") | (scores["variant"] != "")]
+    table = deviations(tmp_path, scores, effect={"variants": ["levels_32"]})
+    assert table.loc[0, "effect"] == "levels_32: accuracy sw_gaussian -10.0 points"
 
 
 def test_shipped_deviations_name_variants_that_some_configuration_has(repository):
@@ -179,8 +200,10 @@ def test_shipped_deviations_name_variants_that_some_configuration_has(repository
             known.setdefault(name, set()).update(variants)
     for entry in yaml.safe_load((repository / "resources/deviations.yaml").read_text()):
         effect = entry.get("effect", {})
-        named = [v for key in ("variants", "more_variants", "rand") for v in effect.get(key, [])]
+        named = [*effect.get("variants", []), *effect.get("rand", [])]
         assert set(named) <= known[entry["experiment"]], entry["setting"]
+        for kernels in (*effect.get("methods", []), effect.get("edges", [])):
+            assert set(kernels) <= set(FAMILIES), entry["setting"]
 
 
 def test_difference_of_methods_and_edges(tmp_path, scores):
@@ -194,8 +217,6 @@ def test_difference_of_methods_and_edges(tmp_path, scores):
     "entry",
     [
         {"config": "cooccurrence.level"},
-        {"effect": {"variants": ["levels_16"]}},
-        {"effect": {"methods": [["sw_gaussian", "absent"]]}},
         {"effect": {"guess": []}},
     ],
 )

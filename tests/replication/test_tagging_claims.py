@@ -188,7 +188,7 @@ def test_two_methods_that_share_no_fold_decide_nothing():
 
 
 def test_scores_that_lack_for_no_reason_are_an_error():
-    rows = by_tag("f", a=(0.5, 0.01)) + gave_up(a=(1, 0), b=(0, 0))
+    rows = by_tag("f", a=(0.5, 0.01)) + gave_up(a=(1, 0), b=(0, 0), c=(0, 0))
     with pytest.raises(ClaimError, match="no scores 'f' of 'b'"):
         decide({**TAGS, "pairs": [["b", "c"]]}, rows)
 
@@ -337,8 +337,18 @@ def test_an_attempt_fails_by_giving_up_or_by_its_scores():
     assert decide(rule, rows).iloc[0]["verdict"] == "not reproduced"
 
 
-def test_a_claim_about_a_method_that_was_not_run_has_no_row():
-    assert decide({**TAGS, "needs": "c"}, by_tag("f", a=(1, 0), b=(1, 0.1))).empty
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {**TAGS, "pairs": [["a", "c"]]},
+        {"name": "attempt", "method": "c", "metrics": ["f"], "pairs": [["a", "c"]]},
+        {"name": "stage_share", "method": "c", "item": "tags", "at_least": 0, "at_most": 1},
+        {"name": "learning_time_ratio", "pairs": [["c", "a"]]},
+    ],
+)
+def test_a_claim_about_a_method_that_was_not_run_says_so(rule):
+    row = decide(rule, by_tag("f", a=(1, 0), b=(1, 0.1))).iloc[0]
+    assert (row["verdict"], row["reason"]) == ("not in this run", "c not in this run")
 
 
 def test_the_margin_is_the_one_that_was_fixed_with_the_songs(repository):

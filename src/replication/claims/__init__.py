@@ -10,6 +10,7 @@ follows from the comparisons:
 ``not reproduced``          none holds
 ``not decided``             a method failed on every trial, or gave up on tags in every fold, so
                             that nothing can be compared
+``not in this run``         the configuration leaves out what would be compared
 ``synthetic data only``     the claim is about data, and these are synthetic: no verdict (unless
                             the claim is about songs constructed to decide it)
 ==========================  ======================================================================

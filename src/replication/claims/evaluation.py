@@ -130,19 +130,17 @@ def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFr
     for claim in claims:
         for experiment in claim.experiments:
             scores = metrics[metrics["experiment"] == experiment]
-            # Some methods are only part of some configurations.
-            needed = claim.rule.get("needs")
-            if not scores.empty and needed in (None, *scores["method"].unique()):
+            if not scores.empty:
                 rows.append(_decide(claim, experiment, scores))
     return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
 
 
 def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, Any]:
     """Apply a claim's rule to the scores of one experiment."""
-    rule = {key: value for key, value in claim.rule.items() if key != "needs"}
+    rule, absent = _in_this_run(scores, claim.rule)
     rule, failed = _without_failures(scores, rule)
     try:
-        comparisons = _RULES[rule.pop("name")](scores, **rule)
+        comparisons = [] if _is_empty(rule) else _RULES[rule.pop("name")](scores, **rule)
     except (LookupError, TypeError, ValueError) as error:
         raise ClaimError(
             f"{claim.id}: rule cannot be computed for {experiment}: {error}"
@@ -171,9 +169,39 @@ def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, An
         "value": weakest.value,
         "low": weakest.low,
         "high": weakest.high,
-        "verdict": _verdict(claim.kind, origins[0], comparisons),
-        "reason": "; ".join([*map(str, comparisons), *failed]),
+        "verdict": _verdict(claim.kind, origins[0], comparisons, bool(absent)),
+        "reason": "; ".join([*map(str, comparisons), *failed, *absent]),
     }
+
+
+def _in_this_run(scores: pd.DataFrame, rule: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the rule without what the configuration leaves out, and words for that.
+
+    A method that has no score at all was not run. Items (numbers of components, or classes) are
+    missing if a metric has others.
+    """
+    rule = dict(rule)
+    main = scores[scores["variant"] == ""]
+    there = set(main["method"])
+    methods = [*rule.get("pairs", []), *([[rule["method"]]] if "method" in rule else [])]
+    absent = dict.fromkeys(name for pair in methods for name in pair if name not in there)
+    if "pairs" in rule:
+        rule["pairs"] = [pair for pair in rule["pairs"] if there.issuperset(pair)]
+    if "items" in rule:
+        metric = f"{rule['draws']}_share" if "draws" in rule else rule["metric"]
+        found = set(main.loc[main["metric"] == metric, "item"].astype(str))
+        missing = [item for item in rule["items"] if found and str(item) not in found]
+        rule["items"] = [item for item in rule["items"] if item not in missing]
+        absent |= dict.fromkeys(missing)
+    if rule.get("method") in absent:
+        rule["items"] = []
+    return rule, [f"{name} not in this run" for name in absent]
+
+
+def _is_empty(rule: Mapping[str, Any]) -> bool:
+    """Say whether nothing is left to compare; a method that gives up is compared with none."""
+    no_pairs = rule.get("pairs") == [] and rule["name"] != "attempt"
+    return no_pairs or rule.get("items") == []
 
 
 def _without_failures(
@@ -217,7 +245,9 @@ def _gave_up(scores: pd.DataFrame, rule: Mapping[str, Any], methods: list[str]) 
     return []
 
 
-def _verdict(kind: str, origin: str, comparisons: list[Comparison]) -> str:
+def _verdict(kind: str, origin: str, comparisons: list[Comparison], absent: bool) -> str:
+    if absent and not comparisons:
+        return "not in this run"
     if kind not in ("construction", "identity") and origin == "synthetic":
         return "synthetic data only"
     if not comparisons:
