@@ -265,6 +265,12 @@ def test_a_file_that_is_no_dictionary_is_named(tmp_path, dictionary):
     np.savez(path, grey=dictionary.grey)
     with pytest.raises(ValueError, match=r"dictionary\.npz: is no paired dictionary"):
         PairedDictionary.load(path)
+    whole = {"penalty": 0.1, "cell": 8, "origin": "{}", "grey": dictionary.grey}
+    whole["hog"] = dictionary.hog
+    for changes in ({"cell": 8.5}, {"origin": "[1]"}, {"origin": "{"}, {"grey": None}):
+        np.savez(path, **whole | changes)
+        with pytest.raises(ValueError, match=r"dictionary\.npz: is no paired dictionary"):
+            PairedDictionary.load(path)
     np.save(tmp_path / "array.npy", dictionary.grey)
     with pytest.raises(ValueError, match=r"array\.npy: is no paired dictionary"):
         PairedDictionary.load(tmp_path / "array.npy")
@@ -278,7 +284,12 @@ def test_a_file_that_is_no_dictionary_is_named(tmp_path, dictionary):
         ({"grey": np.zeros((2, 56, 48))}, r"grey must have the shape \(2, 56, 56\)"),
         ({"hog": np.zeros((2, 5, 5, 31))}, r"hog must have the shape .* \(2, 5, 5, 31\)"),
         ({"hog": np.full((2, 5, 5, 32), np.nan)}, "hog holds values that are not finite"),
+        ({"hog": np.full((2, 5, 5, 32), 1e300)}, "hog holds values that are not finite"),
+        ({"grey": np.full((2, 56, 56), 1j)}, "grey must hold real numbers, got complex128"),
+        ({"grey": np.full((2, 56, 56), "a")}, "grey must hold real numbers"),
         ({"penalty": 0.0}, "penalty must be positive"),
+        ({"penalty": np.inf}, "penalty must be positive"),
+        ({"penalty": np.nan}, "penalty must be positive"),
     ],
 )
 def test_parts_that_make_no_dictionary(changes, message):
@@ -330,11 +341,26 @@ def test_the_published_dictionary_file_is_read(tmp_path):
     assert invert_hog(hog_features(random_picture(64, 80)), pair).shape == (64, 80)
 
 
+def test_a_published_dictionary_of_one_atom(tmp_path):
+    grey, _, structure = pd_structure()
+    one = {key: structure[key][:, :1] for key in ("dgray", "dhog")}
+    scipy.io.savemat(tmp_path / "pd.mat", {"pd": structure | one})
+    pair = read_pd_mat(tmp_path / "pd.mat")
+    np.testing.assert_array_equal(pair.grey[0], grey[..., 0])
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"lambda": None}, "the structure pd lacks lambda"),
         ({"dhog": np.zeros((384, 5))}, "grey must have the shape"),
+        ({"ny": 3.5}, r"pd\.ny must be a whole number, got 3\.5"),
+        ({"ny": np.array([3, 3])}, r"pd\.ny must be a whole number"),
+        ({"nx": "4"}, r"pd\.nx must be a whole number"),
+        ({"sbin": np.nan}, r"pd\.sbin must be a whole number"),
+        ({"lambda": np.array([1.0, 2.0])}, "dictionary"),
+        ({"dgray": np.zeros((1920, 6)) * 1j}, "grey must hold real numbers"),
+        ({"dgray": "abc"}, r"pd\.dgray must have 1920 rows"),
         ({"dgray": np.zeros((100, 6))}, r"pd\.dgray must have 1920 rows .* \(100, 6\)"),
     ],
 )
@@ -349,7 +375,8 @@ def test_a_wrong_structure_is_named(tmp_path, changes, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<html>moved</html>", "is no MATLAB file"),
+        (b"", "is no published dictionary"),
+        (b"<html>moved</html>", "is no published dictionary"),
         (b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x89HDF\r\n\x1a\n", "7.3 file"),
     ],
 )

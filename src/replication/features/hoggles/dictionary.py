@@ -14,13 +14,15 @@ learned here from photographs that installed packages ship. If somebody has the 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.resources
+import io
 import json
+import math
 import os
 import warnings
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +95,8 @@ class PairedDictionary:
     Raises
     ------
     ValueError
-        If the shapes do not belong together, a value is not finite, or ``penalty`` is not positive.
+        If the shapes do not belong together, a value is no real number of single precision, or
+        ``penalty`` or ``cell`` is not positive.
     """
 
     grey: npt.NDArray[np.floating]
@@ -115,10 +118,16 @@ class PairedDictionary:
                 f"and cells of {self.cell} pixels, got {self.grey.shape}"
             )
         for name in ("grey", "hog"):
-            if not np.isfinite(getattr(self, name)).all():
+            values = getattr(self, name)
+            if values.dtype.kind not in "fiu":
+                raise ValueError(f"{name} must hold real numbers, got {values.dtype}")
+            # They are kept in single precision.
+            if not (np.abs(values) <= np.finfo(np.float32).max).all():
                 raise ValueError(f"{name} holds values that are not finite")
-        if not self.penalty > 0:
-            raise ValueError(f"penalty must be positive, got {self.penalty}")
+        if self.cell < 1:
+            raise ValueError(f"cell must be positive, got {self.cell}")
+        if not 0 < self.penalty < np.inf:
+            raise ValueError(f"penalty must be positive and finite, got {self.penalty}")
 
     @property
     def n_atoms(self) -> int:
@@ -147,22 +156,40 @@ class PairedDictionary:
         Raises
         ------
         ValueError
-            If the file is something else; the message names it.
+            Whatever is wrong with what the file holds; the message begins with its name.
+        OSError
+            If it cannot be read at all (missing, no permission).
         """
-        # Opened here, because numpy leaves a damaged archive open.
-        with Path(path).open("rb") as file:
-            try:
-                content = dict(np.load(file, allow_pickle=False))
-                return cls(
-                    grey=content["grey"],
-                    hog=content["hog"],
-                    penalty=float(content["penalty"]),
-                    cell=int(content["cell"]),
-                    origin=json.loads(str(content["origin"])),
-                )
-            except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
-                name = os.fspath(path)
-                raise ValueError(f"{name}: is no paired dictionary ({error})") from error
+        with _content_of(path, "is no paired dictionary") as (content, _):
+            found = dict(np.load(content, allow_pickle=False))
+            origin = json.loads(str(found["origin"]))
+            if not isinstance(origin, dict):
+                raise ValueError(f"the origin is no table but {origin!r}")
+            return cls(
+                grey=found["grey"],
+                hog=found["hog"],
+                penalty=float(found["penalty"]),
+                cell=_whole(found["cell"], "cell"),
+                origin=origin,
+            )
+
+
+@contextlib.contextmanager
+def _content_of(path: str | os.PathLike[str], fault: str) -> Iterator[tuple[io.BytesIO, str]]:
+    """Yield what a file holds and its SHA-256; any error in what follows names the file."""
+    content = Path(path).read_bytes()
+    try:
+        yield io.BytesIO(content), hashlib.sha256(content).hexdigest()
+    except Exception as error:
+        # Readers raise nearly anything on damaged bytes, from ValueError to zlib.error.
+        raise ValueError(f"{os.fspath(path)}: {fault} ({error})") from error
+
+
+def _whole(value: Any, name: str) -> int:
+    number = np.asarray(value)
+    if number.shape != () or number.dtype.kind not in "fiu" or not float(number).is_integer():
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    return int(number)
 
 
 def sample_photographs() -> dict[str, npt.NDArray[np.uint8]]:
@@ -377,41 +404,35 @@ def read_pd_mat(path: str | os.PathLike[str]) -> PairedDictionary:
     Raises
     ------
     ValueError
-        If the file holds no such structure; the message names the file and the field.
+        Whatever is wrong with what the file holds; the message names the file and the field.
+    OSError
+        If it cannot be read at all (missing, no permission).
     """
-    name = os.fspath(path)
-    try:
-        content = scipy.io.loadmat(name, squeeze_me=True, struct_as_record=False)
-    except FileNotFoundError:
-        raise
-    except NotImplementedError:
-        raise ValueError(
-            f"{name}: is a MATLAB 7.3 file; save it again in MATLAB with save(..., '-v7')"
-        ) from None
-    except Exception as error:
-        # The reader raises nearly anything on damaged bytes, from ValueError to zlib.error.
-        raise ValueError(f"{name}: is no MATLAB file ({error})") from error
-    structure = content.get("pd")
-    missing = [
-        key
-        for key in ("dgray", "dhog", "ny", "nx", "sbin", "lambda")
-        if not hasattr(structure, key)
-    ]
-    if missing:
-        raise ValueError(f"{name}: the structure pd lacks {', '.join(missing)}")
-    ny, nx, cell = int(structure.ny), int(structure.nx), int(structure.sbin)
-    height, width = (ny + 2 * _BORDER) * cell, (nx + 2 * _BORDER) * cell
-    arrays = {}
-    for key, shape in (("dgray", (height, width)), ("dhog", (ny, nx, N_CHANNELS))):
-        columns = np.asarray(getattr(structure, key), dtype=np.float64)
-        if columns.ndim != 2 or columns.shape[0] != np.prod(shape):
+    with _content_of(path, "is no published dictionary") as (content, digest):
+        try:
+            found = scipy.io.loadmat(content, squeeze_me=True, struct_as_record=False)
+        except NotImplementedError:
             raise ValueError(
-                f"{name}: pd.{key} must have {np.prod(shape)} rows for {ny} x {nx} cells of "
-                f"{cell} pixels, got the shape {columns.shape}"
-            )
-        arrays[key] = np.stack([column.reshape(shape, order="F") for column in columns.T])
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    try:
+                "a MATLAB 7.3 file; save it again in MATLAB with save(..., '-v7')"
+            ) from None
+        structure = found.get("pd")
+        keys = ("dgray", "dhog", "ny", "nx", "sbin", "lambda")
+        missing = [key for key in keys if not hasattr(structure, key)]
+        if missing:
+            raise ValueError(f"the structure pd lacks {', '.join(missing)}")
+        ny, nx, cell = (_whole(getattr(structure, key), f"pd.{key}") for key in keys[2:5])
+        height, width = (ny + 2 * _BORDER) * cell, (nx + 2 * _BORDER) * cell
+        arrays = {}
+        for key, shape in (("dgray", (height, width)), ("dhog", (ny, nx, N_CHANNELS))):
+            columns = np.asarray(getattr(structure, key))
+            if columns.ndim == 1:  # a single atom
+                columns = columns[:, np.newaxis]
+            if columns.ndim != 2 or columns.shape[0] != math.prod(shape):
+                raise ValueError(
+                    f"pd.{key} must have {math.prod(shape)} rows for {ny} x {nx} cells of "
+                    f"{cell} pixels, got the shape {columns.shape}"
+                )
+            arrays[key] = np.stack([column.reshape(shape, order="F") for column in columns.T])
         return PairedDictionary(
             grey=arrays["dgray"],
             hog=arrays["dhog"],
@@ -419,5 +440,3 @@ def read_pd_mat(path: str | os.PathLike[str]) -> PairedDictionary:
             cell=cell,
             origin={"method": "read from pd.mat", "file": Path(path).name, "sha256": digest},
         )
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
