@@ -17,11 +17,14 @@ from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 
 from replication.config_files import ConfigError, leave_out_variants, load_config, plain_value
-from replication.config_rules import check_rules, shown
+from replication.config_rules import Counts, check_counts, check_rules, count_members, shown
 
 __all__ = [
     "ConfigError",
+    "Counts",
     "check_config",
+    "check_counts",
+    "count_members",
     "load_config",
     "repeat_blocks",
     "share_sources",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from replication.config_files import ConfigError
 from replication.sharing import DATASET_OF
 
-__all__ = ["Counts", "check_counts", "check_rules", "shown"]
+__all__ = ["Counts", "check_counts", "check_rules", "count_members", "shown"]
 
 #: Numbers of a densities' embedding that the memory of a computer holds for all images.
 _LARGEST_EMBEDDING = 131_072
@@ -45,7 +45,7 @@ class Counts:
     frames : float
         Frames of the shortest sequence or song.
     tags : float
-        Tags that compete for a song.
+        Tags that are scored.
     """
 
     items: float = math.inf
@@ -64,7 +64,7 @@ class View:
     ) -> None:
         self.data = config["datasets"][DATASET_OF[experiment]]
         main = config["experiments"][experiment]
-        changes = main["sensitivity"]["variants"][variant] if variant else {}
+        changes = {} if variant == "main" else main["sensitivity"]["variants"][variant]
         parts = {part: {**main[part], **changed} for part, changed in changes.items()}
         self.settings = {**main, **parts}
         self.counts = counts or _COUNTS[experiment](self)
@@ -235,6 +235,12 @@ def _in_both(once: Sequence[str], view: View) -> str | None:
     )
 
 
+def _too_few_tags(min_songs: int, view: View) -> str | None:
+    if view.counts.tags >= 2:
+        return None
+    return f"allowed: less, so that 2 tags or more are scored and not {view.counts.tags:g}"
+
+
 _IMAGES = ("textures", "faces")
 _RULES = (
     Rule(("textures",), "data.embedded", _too_many_pixels),
@@ -320,6 +326,7 @@ _RULES = (
     ),
     Rule(("music",), "split.folds", _at_most(_fewest_songs, "songs")),
     Rule(("music",), "split.min_songs", _at_most(lambda view: view.counts.items, "songs")),
+    Rule(("music",), "split.min_songs", _too_few_tags),
     Rule(
         ("music",),
         "songs.n_states",
@@ -388,40 +395,76 @@ def _takes_part(data: Any) -> bool:
     return not isinstance(data, Mapping) or data.get("enabled") is not False
 
 
-def check_counts(config: Mapping[str, Any], experiment: str, counts: Counts) -> None:
+def count_members(labels: Iterable[str], groups: Iterable[int] | None = None) -> Counts:
+    """Count images and the members of the smallest class.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        Class of each image.
+    groups : iterable of int, optional
+        Group of each image; those of one group count once, as they must stay together.
+
+    Returns
+    -------
+    Counts
+    """
+    labels = list(labels)
+    members: dict[str, set[int]] = {}
+    for label, group in zip(labels, range(len(labels)) if groups is None else groups, strict=True):
+        members.setdefault(label, set()).add(group)
+    return Counts(len(labels), smallest_class=min(map(len, members.values())))
+
+
+def check_counts(
+    config: Mapping[str, Any], experiment: str, counts: Counts, variant: str | None = None
+) -> None:
     """Raise an error if settings do not fit the data that were found.
+
+    To be called by the first job that knows: what it reads of the configuration for that is no
+    parameter of its result.
 
     Parameters
     ----------
     config : mapping
         The merged configuration, which the schema allows.
     experiment : str
+        Nothing is checked if its data set takes no part.
     counts : Counts
+    variant : str, optional
+        The only variant whose data these are, or ``main``.
 
     Raises
     ------
     ConfigError
+        In one line.
     """
-    if faults := _faults(config, experiment, counts):
-        raise ConfigError("the configuration does not fit the data:\n  " + "\n  ".join(faults))
+    if not config["datasets"][DATASET_OF[experiment]]["enabled"]:
+        return
+    if faults := _faults(config, experiment, counts, variant):
+        raise ConfigError(f"the configuration does not fit the data: {'; '.join(faults)}")
 
 
-def _faults(config: Mapping[str, Any], experiment: str, counts: Counts | None = None) -> list[str]:
-    main = View(config, experiment, "", counts)
-    variants = main.settings.get("sensitivity", {"variants": ()})["variants"]
+def _faults(
+    config: Mapping[str, Any],
+    experiment: str,
+    counts: Counts | None = None,
+    only: str | None = None,
+) -> list[str]:
+    settings = config["experiments"][experiment]
+    names = ["main", *settings.get("sensitivity", {"variants": ()})["variants"]]
+    views = {name: View(config, experiment, name, counts) for name in ([only] if only else names)}
     faults = []
     for rule in (rule for rule in _RULES if experiment in rule.experiments):
         place = f"experiments.{experiment}.{rule.key}"
         if rule.key.startswith("data."):
             place = f"datasets.{DATASET_OF[experiment]}.{rule.key.removeprefix('data.')}"
-        if fault := rule.fault(main[rule.key], main):
-            faults.append(_line(place, main[rule.key], fault))
-            continue
-        for variant in variants:
-            view = View(config, experiment, variant, counts)
+        for name, view in views.items():
+            if name != "main":
+                place = f"experiments.{experiment}.sensitivity.variants.{name}.{rule.key}"
             if fault := rule.fault(view[rule.key], view):
-                at = f"experiments.{experiment}.sensitivity.variants.{variant}.{rule.key}"
-                faults.append(_line(at, view[rule.key], fault))
+                faults.append(_line(place, view[rule.key], fault))
+                break
     return faults
 
 

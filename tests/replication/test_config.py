@@ -6,8 +6,15 @@ import re
 import pytest
 import yaml
 
-from replication.config import ConfigError, check_config, load_config
-from replication.config_rules import Counts, check_counts
+from replication.config import (
+    ConfigError,
+    Counts,
+    check_config,
+    check_counts,
+    count_members,
+    load_config,
+)
+from replication.sharing import DATASET_OF
 
 
 @pytest.fixture(scope="module")
@@ -207,12 +214,42 @@ def test_documented_switches_are_accepted(config, schema, key, value):
     check_config(config, schema)
 
 
-def test_real_data_are_held_against_what_was_found(config):
-    config["datasets"]["uiuc_texture"]["source"] = "archives"
-    check_counts(config, "textures", Counts(500, smallest_class=5))
-    message = r"fit the data:\n  'experiments.textures.svm.folds' is 5; allowed: at most 4 \(images"
-    with pytest.raises(ConfigError, match=message):
-        check_counts(config, "textures", Counts(500, smallest_class=4))
+@pytest.mark.parametrize(
+    ("experiment", "enough", "too_few", "message"),
+    [
+        (
+            "textures",
+            Counts(500, 5),
+            Counts(500, 4),
+            r"textures.svm.folds' is 5; allowed: at most 4",
+        ),
+        ("motion", Counts(56, frames=8), Counts(56, frames=7), r"hmms.n_states' is 4; .*at most 3"),
+        ("music", Counts(100, tags=8), Counts(100, tags=7), r"n_tags' is 8; .* at most 7 \(tags"),
+        ("music", Counts(100, tags=8), Counts(100, tags=1), r"min_songs' is 10; allowed: less"),
+    ],
+)
+def test_what_was_found_is_held_against_the_settings(config, experiment, enough, too_few, message):
+    check_counts(config, experiment, enough)
+    with pytest.raises(ConfigError, match=f"does not fit the data: .*{message}") as caught:
+        check_counts(config, experiment, too_few)
+    assert "\n" not in str(caught.value)
+    config["datasets"][DATASET_OF[experiment]]["enabled"] = False
+    check_counts(config, experiment, too_few)
+
+
+def test_the_data_of_a_variant_are_its_own(config):
+    variants = config["experiments"]["motion"]["sensitivity"]["variants"]
+    variants["small"] = {"hmms": {"n_states": 2}}
+    check_counts(config, "motion", Counts(56, frames=7), "small")
+    with pytest.raises(ConfigError, match=r"'experiments.motion.hmms.n_states'"):
+        check_counts(config, "motion", Counts(56, frames=7), "main")
+    with pytest.raises(ConfigError, match=r"variants.own_skeleton.hmms.n_states'"):
+        check_counts(config, "motion", Counts(56, frames=7), "own_skeleton")
+
+
+def test_members_that_stay_together_count_once():
+    assert count_members(["a", "a", "a", "b", "b"]) == Counts(5, smallest_class=2)
+    assert count_members(["a", "a", "a", "b", "b"], [0, 0, 0, 3, 4]) == Counts(5, smallest_class=1)
 
 
 def leaves(node):

@@ -1,5 +1,6 @@
 from typing import TYPE_CHECKING
 
+from replication.config import ConfigError, Counts, check_counts
 from replication.datasets import read_manifest
 from replication.io import save_arrays, start_job
 from replication.protocols.motion import MotionSet
@@ -15,4 +16,9 @@ motions = MotionSet.from_files(
     max_gap_s=snakemake.params.max_gap_s,
     **snakemake.params.settings,
 )
+try:
+    counts = Counts(len(motions.sequences), frames=min(map(len, motions.sequences)))
+    check_counts(snakemake.config, "motion", counts, snakemake.wildcards.variant)
+except ConfigError as error:
+    raise SystemExit(str(error)) from None
 save_arrays(snakemake.output.sequences, **motions.to_arrays())

@@ -1,6 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import DataSetError, fetch_archives, prepare, write_manifest
+from replication.config import ConfigError, check_counts, count_members
+from replication.datasets import DataSetError, fetch_archives, groups_of, prepare, write_manifest
 from replication.io import start_job, write_json
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ try:
         seed=snakemake.params.seed,
         n_jobs=snakemake.threads,
     )
-except DataSetError as error:
+    if name == "uiuc_texture":
+        used = prepared.table.query("status == 'used'")
+        check_counts(snakemake.config, "textures", count_members(used["label"], groups_of(used)))
+except (ConfigError, DataSetError) as error:
     # A matter of the data, not of the program: no traceback.
     start_job(snakemake)
     raise SystemExit(str(error)) from None

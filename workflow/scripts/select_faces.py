@@ -1,6 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import read_manifest
+from replication.config import ConfigError, check_counts, count_members
+from replication.datasets import groups_of, read_manifest
 from replication.datasets.animal_faces import select_faces
 from replication.io import start_job, write_table
 
@@ -14,4 +15,9 @@ images = select_faces(
     natural=snakemake.params.natural,
     n_jobs=snakemake.threads,
 )
+try:
+    counts = count_members(images["label"], groups_of(images))
+    check_counts(snakemake.config, "faces", counts)
+except ConfigError as error:
+    raise SystemExit(str(error)) from None
 write_table(snakemake.output.images, images)

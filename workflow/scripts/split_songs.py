@@ -1,5 +1,6 @@
 from typing import TYPE_CHECKING
 
+from replication.config import ConfigError, Counts, check_counts
 from replication.datasets import raw_files, read_manifest
 from replication.io import save_arrays, start_job
 from replication.protocols.tagging import SongSplit, block_of_songs
@@ -20,4 +21,10 @@ split = SongSplit.from_folder(
     seed=snakemake.params.seed,
     experiment=snakemake.params.experiment,
 )
+try:
+    if snakemake.wildcards.collection == "cal500":
+        counts = Counts(len(split.songs), tags=int(split.scored.sum()))
+        check_counts(snakemake.config, "music", counts)
+except ConfigError as error:
+    raise SystemExit(str(error)) from None
 save_arrays(snakemake.output.split, **split.to_arrays())
