@@ -26,7 +26,7 @@ from PIL import Image
 
 from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
-    sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
     squared_distances,
 )
 
@@ -188,7 +188,7 @@ def pot_difference(matrices: NDArray[np.float64], pairs: NDArray[np.int64]) -> f
         expected = ot.sliced_wasserstein_distance(
             points, points, a.ravel(), b.ravel(), projections=directions
         )
-        exact = sliced_wasserstein_distance(a, b, footprint="point", method="exact")
+        exact = sliced_wasserstein_image_distance(a, b, footprint="point", method="exact")
         worst = max(worst, abs(exact / expected - 1))
     return worst
 

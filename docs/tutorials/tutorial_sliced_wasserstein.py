@@ -21,6 +21,7 @@ from sliced_wasserstein import (
     median_squared_distance,
     sliced_directions,
     sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
     squared_distances,
 )
 
@@ -44,7 +45,8 @@ histograms = np.stack([histogram((-0.9, 0.0, 0.9)[kind]) for kind in kinds])
 # -- The distance of two of them -------------------------------------------------------------------
 # In pixels: how far mass travels, averaged over directions. Two copies of one histogram shifted by
 # v pixels are |v| / sqrt(2) apart.
-print("one pair:", round(sliced_wasserstein_distance(histograms[0], histograms[-1]), 2), "px")
+one_pair = sliced_wasserstein_image_distance(histograms[0], histograms[-1])
+print("one pair:", round(one_pair, 2), "px")
 
 # -- All of them at once ---------------------------------------------------------------------------
 # The embedding turns each histogram into a vector such that Euclidean distances are sliced
@@ -86,21 +88,24 @@ accuracy = cross_val_score(model, histograms, kinds, cv=3).mean()
 print("accuracy of a linear SVM:", round(accuracy, 2))
 
 # -- Point clouds in any dimension -----------------------------------------------------------------
-# Positions with optional weights, as many points each as you like. In three dimensions and above
-# the directions are random orthonormal frames; the seed makes them yours again tomorrow.
+# Positions with optional weights, as many points each as you like; sliced_wasserstein_distance
+# compares a pair, reading an array as a list of points. In three dimensions and above directions
+# are random orthonormal frames; the seed makes them yours again tomorrow.
 clouds = [
     (rng.normal(size=(n, 3)) * scale, rng.random(n))
     for scale in (np.array([3, 1, 1]), np.array([1, 3, 1]))
     for n in rng.integers(50, 200, size=15)
 ]
 shapes = np.repeat([0, 1], 15)
-cloud_vectors = PointCloudEmbedding(n_directions=60, random_state=0).fit_transform(clouds)
-found = KernelKMeans(2, random_state=0).fit_predict(gram_matrix(cloud_vectors))
+cloud_embedding = PointCloudEmbedding(n_directions=60, random_state=0)
+cloud_vectors = cloud_embedding.fit_transform(clouds)
+kmeans = KernelKMeans(2, kernel="linear", random_state=0)
+found = make_pipeline(cloud_embedding, kmeans).fit_predict(clouds)
 print("V-measure of the clouds' clusters:", round(v_measure_score(shapes, found), 2))
 
 # The exact distance at given directions, for a check or for a pair that matters.
 exact = sliced_wasserstein_distance(
-    clouds[0], clouds[-1], method="exact", directions=sliced_directions(60, 3, random_state=0)
+    clouds[0], clouds[-1], directions=sliced_directions(60, 3, random_state=0)
 )
 binned = np.linalg.norm(cloud_vectors[0].astype(float) - cloud_vectors[-1])
 print(f"exact {exact:.4f}, embedded {binned:.4f}")

@@ -3,7 +3,11 @@
 import importlib.metadata
 
 from sliced_wasserstein.clustering import KernelKMeans
-from sliced_wasserstein.embedding import SlicedWassersteinEmbedding, sliced_wasserstein_distance
+from sliced_wasserstein.distances import (
+    sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
+)
+from sliced_wasserstein.embedding import SlicedWassersteinEmbedding
 from sliced_wasserstein.kernels import (
     center_gram,
     change_template,
@@ -29,6 +33,7 @@ __all__ = [
     "polynomial_kernel",
     "sliced_directions",
     "sliced_wasserstein_distance",
+    "sliced_wasserstein_image_distance",
     "squared_distances",
     "wasserstein_1d",
 ]

@@ -1,17 +1,62 @@
-"""Input checks: every message names the image and what is wrong with it."""
+"""What estimators read: images, point clouds, tables. Messages name the image or cloud at fault."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from sliced_wasserstein._checks import real_array
 from sliced_wasserstein.projection import pixel_positions
 
 _CHUNK_BYTES = 64 * 2**20
 _CHUNK_IMAGES = 1024
+
+
+def check_fitted(estimator: Any) -> None:
+    """Raise an error before fit, or if a parameter that fit has used was changed since."""
+    check_is_fitted(estimator)
+    for name, fitted in estimator._fitted_parameters.items():
+        value = getattr(estimator, name)
+        if value is not fitted and value != fitted:
+            raise ValueError(f"{name} was {fitted!r} in fit and is {value!r} now: fit again")
+
+
+def table_rows(
+    estimator: Any, table: ArrayLike, name: str, *, reset: bool, finite: bool = False
+) -> NDArray[np.float64]:
+    """Return a table of shape (n_samples, n_features), its columns checked as scikit-learn does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learns or compares ``n_features_in_`` and, from a data frame, ``feature_names_in_``.
+    table : array-like or data frame of shape (n_samples, n_features)
+        Rows of real numbers.
+    name : str
+        What messages call the table.
+    reset : bool
+        Whether the columns are learned (in fit) or compared.
+    finite : bool, default=False
+        Whether to refuse NaN and infinite values here, without the caller's words.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+    """
+    values = check_array(
+        real_array(table, name),
+        dtype=np.float64,
+        ensure_all_finite=finite,
+        estimator=estimator,
+        input_name=name,
+    )
+    named = table if hasattr(table, "columns") else values
+    validate_data(estimator, named, reset=reset, skip_check_array=True)
+    return cast(NDArray[np.float64], values)
 
 
 def normalized_densities(
@@ -35,7 +80,7 @@ def normalized_densities(
     -------
     ndarray of shape (n, height * width)
     """
-    images = _as_batch(densities, first_index)
+    images = as_images(densities, first_index)
     if shape is not None and images.shape[1:] != shape:
         raise ValueError(
             f"image {first_index} has shape {images.shape[1:]}, expected {shape} as in fit"
@@ -48,7 +93,8 @@ def normalized_densities(
             "contains a value that is NaN or infinite",
             ~(np.isfinite(lowest) & np.isfinite(highest)),
         ),
-        ("contains a negative value", lowest < 0),
+        # The capital is scikit-learn's, whose contract asks for these words.
+        ("contains a negative value: Negative values in data are no density", lowest < 0),
         ("is all zero: a density needs a positive sum", highest == 0),
     ):
         if wrong.any():
@@ -59,31 +105,33 @@ def normalized_densities(
     return rows
 
 
-def _as_batch(
-    densities: ArrayLike | Sequence[ArrayLike] | Iterable[ArrayLike], first_index: int
-) -> NDArray[np.generic]:
+def as_images(densities: Any, first_index: int) -> NDArray[np.generic]:
+    """Return a non-empty batch of shape (n, height, width), or say which image is at fault."""
     if isinstance(densities, (list, tuple)):
-        shapes = [np.shape(image) for image in densities]
-        for i, image_shape in enumerate(shapes):
-            if image_shape != shapes[0]:
+        densities = [
+            real_array(image, f"image {first_index + i}") for i, image in enumerate(densities)
+        ]
+        for i, image in enumerate(densities):
+            if image.shape != densities[0].shape:
                 raise ValueError(
-                    f"image {first_index + i} has shape {image_shape}, "
-                    f"image {first_index} has shape {shapes[0]}: all must be equal"
+                    f"image {first_index + i} has shape {image.shape}, "
+                    f"image {first_index} has shape {densities[0].shape}: all must be equal"
                 )
-    images = np.asarray(densities)
+    images = real_array(densities, "images")
     if images.ndim != 3:
         raise ValueError(
-            f"expected a batch of images of shape (n, height, width), got shape {images.shape}"
+            f"expected a batch of images of shape (n, height, width), got shape {images.shape}; "
+            "flat rows need image_shape=(height, width)"
         )
     if images.size == 0:
         raise ValueError(f"the batch of images is empty: shape {images.shape}")
-    if images.dtype.kind not in "fiub":
-        raise ValueError(f"images must hold real numbers, got dtype {images.dtype}")
     return images
 
 
 def iter_batches(
-    densities: ArrayLike | Iterable[ArrayLike], shape: tuple[int, int] | None
+    densities: ArrayLike | Iterable[ArrayLike],
+    shape: tuple[int, int] | None,
+    read: Callable[[Any, int], NDArray[np.generic]] = as_images,
 ) -> Iterator[tuple[NDArray[np.float64], tuple[int, int]]]:
     """Yield normalised batches of bounded size, with the shape of their images.
 
@@ -94,6 +142,8 @@ def iter_batches(
         array.
     shape : tuple of int or None
         Shape that every image must have; None takes the first image's.
+    read : callable
+        Turns a chunk and the index of its first image into an array of images.
 
     Yields
     ------
@@ -103,7 +153,7 @@ def iter_batches(
     chunks = densities if isinstance(densities, Iterator) else iter([densities])
     index = 0
     for chunk in chunks:
-        images = _as_batch(chunk, index)
+        images = read(chunk, index)
         if shape is None:
             shape = (images.shape[1], images.shape[2])
         step = max(1, min(_CHUNK_IMAGES, _CHUNK_BYTES // (8 * images[0].size)))
@@ -148,44 +198,55 @@ def as_point_clouds(
         raise ValueError("no clouds were given")
     measures = []
     for index, cloud in enumerate(clouds):
-        measures.append(_as_point_cloud(cloud, index, dimension))
+        measures.append(as_point_cloud(cloud, f"cloud {index}", dimension))
         dimension = measures[-1].positions.shape[1]
     return measures
 
 
-def _as_point_cloud(
-    cloud: ArrayLike | tuple[ArrayLike, ArrayLike], index: int, dimension: int | None
+def as_point_cloud(
+    cloud: ArrayLike | tuple[ArrayLike, ArrayLike], name: str, dimension: int | None = None
 ) -> PointCloud:
-    given_positions, given_weights = cloud if isinstance(cloud, tuple) else (cloud, None)
-    positions = np.asarray(given_positions, dtype=np.float64)
+    """Return a cloud as a checked measure without points of no mass, or say what is wrong.
+
+    Parameters
+    ----------
+    cloud : array-like of shape (n_points, d), or tuple (positions, weights)
+    name : str
+        What the message calls the cloud.
+    dimension : int, optional
+        Dimension d that the cloud must have.
+
+    Returns
+    -------
+    PointCloud
+    """
+    given: Any = cloud
+    given_weights: ArrayLike | None = None
+    # A tuple may also hold the points themselves.
+    if isinstance(cloud, tuple) and len(cloud) == 2 and np.ndim(cloud[0]) == 2:
+        given, given_weights = cloud
+    try:
+        positions = real_array(given, f"the positions of {name}").astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{error}; weights come in a tuple (positions, weights)") from None
     if positions.ndim != 2 or positions.size == 0:
         raise ValueError(
-            f"cloud {index} must have positions of shape (n_points, d), got {positions.shape}"
+            f"{name} must have positions of shape (n_points, d), got {positions.shape}"
         )
     if dimension is not None and positions.shape[1] != dimension:
-        raise ValueError(
-            f"cloud {index} lies in {positions.shape[1]} dimensions, expected {dimension}"
-        )
+        raise ValueError(f"{name} lies in {positions.shape[1]} dimensions, expected {dimension}")
     if given_weights is None:
         weights = np.ones(len(positions))
     else:
-        weights = np.asarray(given_weights, dtype=np.float64)
+        weights = real_array(given_weights, f"the weights of {name}").astype(np.float64)
     if weights.shape != positions.shape[:1]:
-        raise ValueError(
-            f"cloud {index} has weights of shape {weights.shape} for {len(positions)} points"
-        )
+        raise ValueError(f"{name} has weights of shape {weights.shape} for {len(positions)} points")
     if not (np.isfinite(positions).all() and np.isfinite(weights).all()):
-        raise ValueError(f"cloud {index} contains a value that is NaN or infinite")
+        raise ValueError(f"{name} contains a value that is NaN or infinite")
     if (weights < 0).any():
-        raise ValueError(f"cloud {index} contains a negative weight")
+        raise ValueError(f"{name} contains a negative weight")
     used = weights > 0
     if not used.any():
-        raise ValueError(f"cloud {index} has only zero weights: a measure needs a positive sum")
+        raise ValueError(f"{name} has only zero weights: a measure needs a positive sum")
     weights = weights[used] / weights.max()
     return PointCloud(positions[used], weights / weights.sum())
-
-
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise an error that names the parameter unless its value is among those allowed."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {allowed}, got {value!r}")

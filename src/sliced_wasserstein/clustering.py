@@ -1,4 +1,4 @@
-r"""Kernel k-means on a precomputed Gram matrix (Section 4.1 of the paper).
+r"""Kernel k-means (Section 4.1 of the paper).
 
 With :math:`G_{ij} = \langle\phi_i, \phi_j\rangle` this is k-means in the space of the kernel, and
 because :math:`\|\phi_i - \phi_j\| = SW(I_i, I_j)`, k-means with the sliced Wasserstein distance,
@@ -17,16 +17,35 @@ D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SOD
 from __future__ import annotations
 
 import math
-from numbers import Integral
-from typing import Any, NamedTuple, Self
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+
+from sliced_wasserstein._checks import (
+    check_choice,
+    check_positive_integer,
+    float_array,
+    symmetric_matrix,
+)
+from sliced_wasserstein._validation import check_fitted, table_rows
+from sliced_wasserstein.kernels import gram_matrix
 
 __all__ = ["KernelKMeans"]
+
+Kernel = Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike]
+
+_EQUAL = 1e-13
+"""Squared distance relative to the squared norms up to which two members are the same point."""
 
 
 class _Run(NamedTuple):
@@ -47,6 +66,10 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
         Number of clusters.
+    kernel : {"precomputed", "linear"} or callable, default="precomputed"
+        ``"precomputed"`` takes Gram matrices; ``"linear"`` takes points, for instance embedded
+        distributions, and clusters them by their Euclidean distances. A callable takes two arrays
+        of points, (n, d) and (m, d), and returns their kernel matrix (n, m).
     n_init : int, default=10
         Number of runs.
     max_iter : int, default=300
@@ -68,7 +91,14 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     n_iter_ : int
         Number of assignments in the best run.
     n_features_in_ : int
-        Number of members seen in :meth:`fit`.
+        Number of columns seen in :meth:`fit`: members of a Gram matrix, features of points.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if :meth:`fit` was given a data frame.
+
+    Notes
+    -----
+    Equal members always share a cluster. Where there are fewer distinct members than clusters,
+    each gets its own, some clusters stay empty, and a warning says so.
 
     Examples
     --------
@@ -83,27 +113,40 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     >>> new = model.predict(gram_matrix([[4.0]], points))
     >>> bool(new[0] == model.labels_[2])
     True
+
+    After an embedding:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sliced_wasserstein import SlicedWassersteinEmbedding
+    >>> images = np.eye(16)[[0, 1, 1, 15]].reshape(4, 4, 4)
+    >>> kmeans = KernelKMeans(2, kernel="linear", random_state=0)
+    >>> labels = make_pipeline(SlicedWassersteinEmbedding(), kmeans).fit_predict(images)
+    >>> bool(labels[0] == labels[1] == labels[2] != labels[3])
+    True
     """
 
     def __init__(
         self,
         n_clusters: int = 8,
+        *,
+        kernel: Literal["precomputed", "linear"] | Kernel = "precomputed",
         n_init: int = 10,
         max_iter: int = 300,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.kernel = kernel
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, G: ArrayLike, y: object = None) -> Self:
-        """Cluster the members of a Gram matrix.
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Cluster the members of a Gram matrix, or points.
 
         Parameters
         ----------
-        G : array-like of shape (n, n)
-            Symmetric positive semi-definite kernel matrix.
+        X : array-like of shape (n, n) or (n, d)
+            Symmetric positive semi-definite kernel matrix, or points, as `kernel` says.
         y : ignored
             Present for scikit-learn's conventions.
 
@@ -114,40 +157,79 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `G` is not a finite symmetric matrix, a parameter is not a positive integer, or
-            there are more clusters than members.
+            If `X` is not finite; if the kernel matrix is not symmetric or, beyond rounding, not
+            positive semi-definite (up to a constant added to its rows and columns, which no
+            distance sees); if a parameter is not a positive integer, or there are more clusters
+            than members.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If fewer members than clusters are distinct.
         """
         for name in ("n_clusters", "n_init", "max_iter"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
-        gram: NDArray[np.float64] = validate_data(self, G, dtype=np.float64)
-        if gram.shape[0] != gram.shape[1]:
-            raise ValueError(f"G must be a square Gram matrix, got shape {gram.shape}")
-        if not np.allclose(gram, gram.T, rtol=1e-6, atol=1e-9 * np.abs(gram).max()):
-            raise ValueError("G must be symmetric")
+            check_positive_integer(name, getattr(self, name))
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, ("precomputed", "linear"))
+        rows = table_rows(self, X, "X", reset=True, finite=True)
+        self._fitted_parameters = {"kernel": self.kernel}
+        if self.kernel != "precomputed":
+            # Distances do not change, and points far from the origin keep their digits.
+            self._origin = rows.mean(axis=0) if self.kernel == "linear" else 0.0
+            self._points = rows = rows - self._origin
+        gram, exponent = _scaled_gram(self._kernel_with(rows, rows), self.kernel)
         if self.n_clusters > len(gram):
             raise ValueError(f"{self.n_clusters} clusters for n_samples={len(gram)} members")
+        distinct = _distinct_members(gram)
+        n_distinct = int(distinct.max()) + 1
         rng = check_random_state(self.random_state)
-        runs = [self._run(gram, rng) for _ in range(self.n_init)]
-        best = min(runs, key=lambda run: run.history[-1])
+        if n_distinct < self.n_clusters:
+            warnings.warn(
+                f"fewer distinct members than clusters: {n_distinct} < {self.n_clusters}; equal "
+                f"members share a cluster, {self.n_clusters - n_distinct} stay empty",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+            best = _Run([distinct], [0.0])
+        else:
+            runs = [self._run(gram, distinct, rng) for _ in range(self.n_init)]
+            best = min(runs, key=lambda run: run.history[-1])
         self.labels_ = best.partitions[-1]
         self.labels_history_ = np.array(best.partitions)
-        self.history_ = best.history
-        self.inertia_ = best.history[-1]
+        self.history_ = [math.ldexp(inertia, exponent) for inertia in best.history]
+        self.inertia_ = self.history_[-1]
         self.n_iter_ = len(best.history) - 1
         members = _members(self.labels_, self.n_clusters)
         self._members = members
-        self._centre_norms = np.einsum("ic,ij,jc->c", members, gram, members, optimize=True)
+        norms = np.einsum("ic,ij,jc->c", members, gram, members, optimize=True)
+        # A cluster without members is nobody's nearest.
+        self._centre_norms = np.where(members.any(axis=0), np.ldexp(norms, exponent), np.inf)
         return self
 
-    def predict(self, K: ArrayLike) -> NDArray[np.intp]:
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.intp]:
+        """Cluster, see :meth:`fit`, and return the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n) or (n, d)
+            Kernel matrix, or points.
+        y : ignored
+            Present for scikit-learn's conventions.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Clusters, as in :attr:`labels_`.
+        """
+        return self.fit(X).labels_
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Assign new members to the nearest centres.
 
         Parameters
         ----------
-        K : array-like of shape (m, n)
-            Kernel between the new members and those seen in :meth:`fit`.
+        X : array-like of shape (m, n) or (m, d)
+            Kernel between the new members and those seen in :meth:`fit`, or new points.
 
         Returns
         -------
@@ -157,26 +239,85 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `K` has not one column for each member seen in :meth:`fit`.
+            If `X` has not as many columns as in :meth:`fit`, or is not finite.
         sklearn.exceptions.NotFittedError
             Before :meth:`fit`.
         """
-        check_is_fitted(self)
-        cross: NDArray[np.float64] = validate_data(self, K, dtype=np.float64, reset=False)
         # The norm of the new member is the same for all centres.
-        nearest: NDArray[np.intp] = np.argmin(
-            self._centre_norms - 2 * cross @ self._members, axis=1
-        )
+        nearest: NDArray[np.intp] = np.argmin(self._relative_squares(self._new_rows(X)), axis=1)
         return nearest
 
-    def _run(self, gram: NDArray[np.float64], rng: np.random.RandomState) -> _Run:
+    @available_if(lambda self: self.kernel != "precomputed")
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return minus the inertia of new points, as k-means of scikit-learn does.
+
+        There is no score of rows of a precomputed kernel, which lack the norms of new members.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Points.
+        y : ignored
+            Present for scikit-learn's conventions.
+
+        Returns
+        -------
+        float
+            Minus the sum of squared distances to the nearest centres.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`predict`.
+        sklearn.exceptions.NotFittedError
+            Before :meth:`fit`.
+        """
+        rows = self._new_rows(X)
+        norms = np.diag(self._kernel_with(rows, rows))
+        squared = norms + self._relative_squares(rows).min(axis=1)
+        return -float(np.maximum(squared, 0.0).sum())
+
+    def _new_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_fitted(self)
+        rows = table_rows(self, X, "X", reset=False, finite=True)
+        return rows if self.kernel == "precomputed" else rows - self._origin
+
+    def _kernel_with(
+        self, rows: NDArray[np.float64], points: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the kernel matrix of rows and points; of a precomputed kernel, the rows."""
+        if self.kernel == "precomputed":
+            return rows
+        if self.kernel == "linear":
+            return gram_matrix(rows, None if points is rows else points)
+        values = float_array(self.kernel(rows, points), "kernel(X, Y)", 2)
+        if values.shape != (len(rows), len(points)):
+            raise ValueError(
+                f"kernel(X, Y) must return shape {(len(rows), len(points))}, got {values.shape}"
+            )
+        return values.astype(np.float64)
+
+    def _relative_squares(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return squared distances to the centres less the squared norms of the rows."""
+        cross = rows if self.kernel == "precomputed" else self._kernel_with(rows, self._points)
+        relative: NDArray[np.float64] = self._centre_norms - 2 * cross @ self._members
+        return relative
+
+    def _run(
+        self,
+        gram: NDArray[np.float64],
+        distinct: NDArray[np.intp],
+        rng: np.random.RandomState,
+    ) -> _Run:
         seeds = _plus_plus_seeds(gram, self.n_clusters, rng)
         labels = np.argmin(np.diag(gram)[seeds] - 2 * gram[:, seeds], axis=1)
         history: list[float] = []
         partitions: list[NDArray[np.intp]] = []
         everyone = np.arange(len(gram))
+        first = np.unique(distinct, return_index=True)[1][distinct]
         while True:
-            labels = _fill_empty_clusters(gram, labels, self.n_clusters)
+            # Rounding and ties must not part equal members: the first decides for all.
+            labels = _fill_empty_clusters(gram, labels[first], distinct, self.n_clusters)
             squared = _squared_distances_to_centres(gram, labels, self.n_clusters)
             own = squared[everyone, labels]
             history.append(max(0.0, float(own.sum())))
@@ -190,8 +331,58 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _scaled_gram(values: NDArray[np.float64], kernel: object) -> tuple[NDArray[np.float64], int]:
+    """Return a kernel matrix over a power of two, and its exponent; or say what is wrong.
+
+    With entries of at most 1 no sum over- or underflows, and no digit changes.
+    """
+    name = "X" if kernel == "precomputed" else "kernel(X, X)"
+    try:
+        gram = symmetric_matrix(values, name)
+    except ValueError as error:
+        hint = 'with kernel="precomputed" X is a Gram matrix; for points write kernel="linear"'
+        raise ValueError(f"{error}; {hint}" if kernel == "precomputed" else str(error)) from None
+    exponent = int(np.frexp(np.abs(gram).max())[1])
+    if exponent + math.ceil(math.log2(len(gram))) + 2 > 1023:
+        raise ValueError(f"{name} is too large: the inertia overflows, divide {name} by a number")
+    gram = np.ldexp(gram, -exponent)
+    if kernel == "linear":
+        return gram, exponent
+    rounding = 1e-13 * len(gram) * np.abs(gram).max()
+    if not _is_semidefinite(gram, rounding):
+        # A constant added to rows and columns, which no distance sees, may be all that is wrong;
+        # and single precision may. Another kernel shows far more.
+        centred = gram - gram.mean(axis=0) - gram.mean(axis=1, keepdims=True) + gram.mean()
+        if not _is_semidefinite(centred, rounding + 1e-6 * np.trace(centred)):
+            raise ValueError(
+                f"{name} is not positive semi-definite: no points have these inner products"
+            )
+    return gram, exponent
+
+
+def _is_semidefinite(matrix: NDArray[np.float64], slack: float) -> bool:
+    shifted = matrix.copy()
+    shifted[np.diag_indices(len(matrix))] += slack
+    try:
+        scipy.linalg.cholesky(shifted, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return not matrix.any()
+    return True
+
+
+def _distinct_members(gram: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the number of each member among the distinct ones; equal members share theirs."""
+    norms = np.diag(gram)
+    sums = norms[:, None] + norms
+    equal = sums - 2 * gram <= _EQUAL * np.abs(sums)
+    if np.count_nonzero(equal) == len(gram):
+        return np.arange(len(gram))
+    numbers: NDArray[np.intp] = connected_components(csr_array(equal), directed=False)[1]
+    return numbers.astype(np.intp)
 
 
 def _members(labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.float64]:
@@ -213,16 +404,21 @@ def _squared_distances_to_centres(
 
 
 def _fill_empty_clusters(
-    gram: NDArray[np.float64], labels: NDArray[np.intp], n_clusters: int
+    gram: NDArray[np.float64],
+    labels: NDArray[np.intp],
+    distinct: NDArray[np.intp],
+    n_clusters: int,
 ) -> NDArray[np.intp]:
-    """Give every empty cluster the point farthest from its own centre."""
+    """Give every empty cluster the point farthest from its own centre, and those equal to it."""
     labels = labels.copy()
     for empty in np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0):
         squared = _squared_distances_to_centres(gram, labels, n_clusters)
         own = squared[np.arange(len(labels)), labels]
-        # The only member of a cluster stays, or the gap would just move.
-        alone = np.bincount(labels, minlength=n_clusters)[labels] == 1
-        labels[np.argmax(np.where(alone, -np.inf, own))] = empty
+        # The only place of a cluster stays, or the gap would just move.
+        places = np.unique(np.column_stack([distinct, labels]), axis=0)
+        alone = np.bincount(places[:, 1], minlength=n_clusters)[labels] == 1
+        farthest = np.argmax(np.where(alone, -np.inf, own))
+        labels[distinct == distinct[farthest]] = empty
     return labels
 
 

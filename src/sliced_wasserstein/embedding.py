@@ -22,25 +22,29 @@ CVPR 2016.
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from sliced_wasserstein._validation import (
-    PointCloud,
-    as_point_clouds,
+from sliced_wasserstein._checks import (
     check_choice,
+    check_positive_integer,
+    float_array,
+    real_array,
+    thread_count,
+)
+from sliced_wasserstein._validation import (
+    as_images,
+    check_fitted,
     iter_batches,
     normalized_densities,
+    table_rows,
 )
 from sliced_wasserstein.inversion import (
     expectation_maximization,
@@ -49,34 +53,29 @@ from sliced_wasserstein.inversion import (
     slice_residuals,
     slices_from_quantiles,
 )
-from sliced_wasserstein.projection import (
-    deposit_space,
-    directions_from_angles,
-    half_circle_angles,
-    line_extents,
-    line_plan,
-    pixel_positions,
-    project,
-    slice_masses,
-    unit_vectors,
-)
-from sliced_wasserstein.quantiles import (
-    bin_means,
-    cloud_quantiles,
-    invert_cdf,
-    quantile_edges,
-    squared_w2_sorted,
+from sliced_wasserstein.projection import directions_from_angles, half_circle_angles, project
+from sliced_wasserstein.quantiles import invert_cdf, quantile_edges
+from sliced_wasserstein.slices import (
+    DEFAULT_N_QUANTILES,
+    DEFAULT_OVERSAMPLING,
+    Footprint,
+    slice_quantiles,
 )
 
-from ._compile import compiled
+__all__ = ["Measure", "SlicedWassersteinEmbedding", "feature_scale"]
 
-__all__ = ["SlicedWassersteinEmbedding", "sliced_wasserstein_distance"]
-
-Footprint = Literal["box", "point"]
 Measure = Literal["probability", "surface"]
 
-DEFAULT_N_QUANTILES = 128
-DEFAULT_OVERSAMPLING = 8
+
+#: parameters that transform uses again: a change after fit would mix two embeddings
+_FITTED_PARAMETERS = (
+    "n_angles",
+    "n_quantiles",
+    "footprint",
+    "oversampling",
+    "measure",
+    "image_shape",
+)
 
 
 class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -112,6 +111,10 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Density :math:`I_0` relative to which images are embedded. ``"mean"`` is the mean of the
         images given to :meth:`fit`, as in the paper; ``"zero"`` or None subtracts nothing.
         Distances do not depend on it, inner products do.
+    image_shape : (int, int), optional
+        Height and width. With it an array of two axes or a data frame is read as flat rows, one
+        image each, pixel after pixel along its rows; one of the two may be -1, which the number
+        of columns decides.
     n_jobs : int or None, default=None
         Number of threads, each working on some of the angles, with joblib's meaning of None and
         -1. The result is the same to the last bit for any number.
@@ -133,6 +136,8 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Its bin-averaged quantile functions (px); zeros without a template.
     n_features_in_ : int
         Number of pixels.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if :meth:`fit` was given a data frame.
 
     Notes
     -----
@@ -166,11 +171,13 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def __init__(
         self,
         n_angles: int = 60,
+        *,
         n_quantiles: int = DEFAULT_N_QUANTILES,
         footprint: Footprint = "box",
         oversampling: int = DEFAULT_OVERSAMPLING,
         measure: Measure = "probability",
         template: str | ArrayLike | None = "mean",
+        image_shape: tuple[int, int] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_angles = n_angles
@@ -179,6 +186,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.oversampling = oversampling
         self.measure = measure
         self.template = template
+        self.image_shape = image_shape
         self.n_jobs = n_jobs
 
     def fit(self, densities: ArrayLike | Iterable[ArrayLike], y: object = None) -> Self:
@@ -187,7 +195,8 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         densities : array-like of shape (n, height, width), or iterator of such chunks
-            Non-negative images. An iterator is used up by this call.
+            Non-negative images; with `image_shape` also flat rows of shape (n, height * width).
+            An iterator is used up by this call.
         y : ignored
             Present for scikit-learn pipelines.
 
@@ -203,19 +212,18 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             empty or it has not three dimensions.
         """
         self._check_parameters()
-        batches = iter_batches(densities, None)
-        rows, shape = next(batches)
-        total, count = np.zeros(rows.shape[1]), 0
-        for batch, _ in itertools.chain([(rows, shape)], batches):
+        self.__dict__.pop("feature_names_in_", None)
+        total, count = np.zeros(1), 0
+        for batch, shape in iter_batches(densities, None, self._reader(reset=True)):
+            self.image_shape_ = shape
             # Summed image after image, so that the mean does not depend on the chunks.
             for row in batch:
-                total += row
+                total = total + row
             count += len(batch)
-        self.image_shape_ = shape
-        self.n_features_in_ = total.size
         self.angles_ = half_circle_angles(self.n_angles)
         self.quantile_edges_ = quantile_edges(self.n_quantiles)
-        half = math.ceil(math.hypot(*shape) / 2 - 0.5)
+        self._fitted_parameters = {name: getattr(self, name) for name in _FITTED_PARAMETERS}
+        half = math.ceil(math.hypot(*self.image_shape_) / 2 - 0.5)
         self.t_grid_ = np.arange(-half, half + 1, dtype=np.float64)
         self.template_density_ = self._template_density(total / count)
         if self.template_density_ is None:
@@ -227,6 +235,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(
         self,
         densities: ArrayLike | Iterable[ArrayLike],
+        *,
         out: NDArray[np.float32] | None = None,
     ) -> NDArray[np.float32]:
         r"""Embed images.
@@ -234,7 +243,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         densities : array-like of shape (n, height, width), or iterator of such chunks
-            Non-negative images of the shape seen in :meth:`fit`.
+            Non-negative images of the shape seen in :meth:`fit`; with `image_shape` also rows.
         out : ndarray of shape (n, n_angles * n_quantiles) and dtype float32, optional
             Where to write, for instance a ``numpy.memmap``. Together with an iterator this keeps
             memory flat for any number of images.
@@ -247,22 +256,17 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Raises
         ------
         ValueError
-            As in :meth:`fit`; if the images differ in shape from those seen there; if `out` has
-            the wrong shape or type.
+            As in :meth:`fit`; if the images differ in shape from those seen there; if a parameter
+            was changed since; if `out` has the wrong shape or type.
         sklearn.exceptions.NotFittedError
             Before :meth:`fit`.
         """
-        check_is_fitted(self)
-        n_features = self.n_angles * self.n_quantiles
-        if out is not None and (out.dtype != np.float32 or out.shape[1:] != (n_features,)):
-            raise ValueError(
-                f"out must be float32 of shape (n, {n_features}), got {out.dtype} {out.shape}"
-            )
-        if out is None and not isinstance(densities, Iterator):
-            out = np.empty((len(densities), n_features), np.float32)  # type: ignore[arg-type]
+        check_fitted(self)
+        if out is not None:
+            self._check_out(out)
         parts = []
         done = 0
-        for rows, _ in iter_batches(densities, self.image_shape_):
+        for rows, _ in iter_batches(densities, self.image_shape_, self._reader(reset=False)):
             part = self._features(rows)
             if out is None:
                 parts.append(part)
@@ -272,10 +276,28 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 out[done : done + len(part)] = part
             done += len(part)
         if out is None:
-            return np.concatenate(parts)
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
         if done != len(out):
             raise ValueError(f"out has {len(out)} rows, there are {done} images")
         return out
+
+    def fit_transform(self, densities: ArrayLike, y: object = None) -> NDArray[np.float32]:
+        """Learn the template and embed the same images, see :meth:`fit` and :meth:`transform`.
+
+        Parameters
+        ----------
+        densities : array-like of shape (n, height, width)
+            Images. An iterator, which can be read only once, is an error.
+        y : ignored
+            Present for scikit-learn pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n, n_angles * n_quantiles), float32
+        """
+        if isinstance(densities, Iterator):
+            raise ValueError("an iterator is used up by fit: call fit and transform with one each")
+        return self.fit(densities).transform(densities)
 
     def transport_maps(
         self,
@@ -308,13 +330,17 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             As in :meth:`transform`; without a template or with ``footprint="point"``, where a
             slice has no density.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if self.template_density_ is None:
             raise ValueError("transport maps start from a template: fit with one")
         if self.footprint != "box":
             raise ValueError('transport maps need slices with a density: use footprint="box"')
-        t = self.t_grid_ if t_grid is None else np.asarray(t_grid, dtype=np.float64)
-        images = normalized_densities(densities, shape=self.image_shape_)
+        t = self.t_grid_
+        if t_grid is not None:
+            t = float_array(t_grid, "t_grid", 1).astype(np.float64)
+        images = normalized_densities(
+            self._reader(reset=False)(densities, 0), shape=self.image_shape_
+        )
         stack = np.vstack([self.template_density_.reshape(1, -1), images])
         stack = stack.reshape(-1, *self.image_shape_)
         maps = np.empty((len(images), self.n_angles, len(t)))
@@ -397,17 +423,14 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             If there are fewer slice values than pixels, so that many images share the slices.
             Images of 128 x 128 pixels need about 180 angles.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_choice("method", method, ("em", "fbp"))
-        if n_iter < 1:
-            raise ValueError(f"n_iter must be at least 1, got {n_iter}")
+        check_positive_integer("n_iter", n_iter)
         if self.n_quantiles < 2:
             raise ValueError("the inverse needs at least 2 quantiles")
-        points = np.asarray(Z, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self._n_features_out:
-            raise ValueError(f"expected shape (n, {self._n_features_out}), got {points.shape}")
-        if not np.isfinite(points).all():
-            raise ValueError("Z contains values that are NaN or infinite")
+        points = float_array(Z, "Z", 2).astype(np.float64)
+        if points.shape[1] != self._n_features_out:
+            raise ValueError(f"expected Z of shape (n, {self._n_features_out}), got {points.shape}")
         directions = directions_from_angles(self.angles_)
         matrix = projection_matrix(self.image_shape_, directions)
         n_equations = int(np.count_nonzero(np.diff(matrix.indptr)))
@@ -439,17 +462,58 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _n_features_out(self) -> int:
         return self.n_angles * self.n_quantiles
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.two_d_array = self.image_shape is not None
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     def _check_parameters(self) -> None:
         for name in ("n_angles", "n_quantiles", "oversampling"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+            check_positive_integer(name, getattr(self, name))
         if self.oversampling % 2:
             raise ValueError(f"oversampling must be even, got {self.oversampling}")
         check_choice("footprint", self.footprint, ("box", "point"))
         check_choice("measure", self.measure, ("probability", "surface"))
+        thread_count(self.n_jobs, 1)
         if isinstance(self.template, str):
             check_choice("template", self.template, ("mean", "zero"))
+        if self.image_shape is not None:
+            _check_image_shape(self.image_shape)
+
+    def _check_out(self, out: NDArray[np.float32]) -> None:
+        expected = f"out must be a writeable float32 array of shape (n, {self._n_features_out})"
+        if not isinstance(out, np.ndarray):
+            raise ValueError(f"{expected}, got {type(out).__name__}")
+        if (
+            out.dtype != np.float32
+            or out.shape[1:] != (self._n_features_out,)
+            or not out.flags.writeable
+        ):
+            raise ValueError(f"{expected}, got {out.dtype} {out.shape}")
+
+    def _reader(self, *, reset: bool) -> Callable[[Any, int], NDArray[np.generic]]:
+        """Return the function that turns a chunk into images, be it images or flat rows."""
+        wanted = self.image_shape
+
+        def read(chunk: Any, index: int) -> NDArray[np.generic]:
+            if wanted is None:
+                images = as_images(chunk, index)
+            elif not hasattr(chunk, "columns") and (array := real_array(chunk, "images")).ndim > 2:
+                images = as_images(array, index)
+            else:
+                rows = table_rows(self, chunk, "images", reset=reset and index == 0)
+                return _rows_as_images(rows, wanted)
+            shape = images.shape[1:]
+            if wanted and any(n not in (-1, m) for n, m in zip(wanted, shape, strict=True)):
+                raise ValueError(f"image {index} has shape {shape}, image_shape is {wanted}")
+            if reset and index == 0:
+                self.n_features_in_ = images[0].size
+            return images
+
+        return read
 
     def _template_density(self, mean: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.template is None or (isinstance(self.template, str) and self.template == "zero"):
@@ -457,7 +521,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if isinstance(self.template, str):
             density = mean
         else:
-            image = np.asarray(self.template)
+            image = real_array(self.template, "template")
             if image.shape != self.image_shape_:
                 raise ValueError(
                     f"template has shape {image.shape}, the images have {self.image_shape_}"
@@ -488,127 +552,27 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return features.reshape(len(rows), -1)
 
 
-def sliced_wasserstein_distance(
-    a: ArrayLike | tuple[ArrayLike, ArrayLike],
-    b: ArrayLike | tuple[ArrayLike, ArrayLike],
-    *,
-    n_angles: int = 60,
-    footprint: Footprint = "box",
-    method: Literal["binned", "exact"] = "binned",
-    directions: ArrayLike | None = None,
-) -> float:
-    r"""Sliced Wasserstein distance between two density images, volumes or point clouds.
-
-    .. math:: SW(a, b) = \Big(\frac1n \sum_{k=1}^n W_2^2\big(\mathscr{R}a(\cdot, \theta_k),
-              \mathscr{R}b(\cdot, \theta_k)\big)\Big)^{1/2}
-
-    the mean over directions of Definition 3. (The paper integrates over the circle instead: its
-    value is :math:`\sqrt{2\pi}` times this one.)
-
-    Parameters
-    ----------
-    a, b : array-like of shape (height, width) or (depth, height, width), or pair of arrays
-        Non-negative images or volumes of one shape, or clouds ``(positions, weights)`` of shapes
-        (n_points, d) and (n_points,); each is divided by its sum.
-    n_angles : int, default=60
-        Number of equispaced angles of the half-circle, in the plane.
-    footprint : {"box", "point"}, default="box"
-        Whether a pixel of an image is a unit square or a point at its centre. Voxels are points.
-    method : {"binned", "exact"}, default="binned"
-        ``"binned"`` is what :class:`SlicedWassersteinEmbedding` with its default grids gives,
-        before rounding to single precision. ``"exact"`` merges the sorted masses: exact at the
-        given directions, for points only.
-    directions : array-like of shape (n, d), optional
-        Unit vectors instead of the equispaced angles; coordinates x (columns), y (rows), z.
-        Necessary above two dimensions, see :func:`sliced_directions`.
-
-    Returns
-    -------
-    float
-        Distance in px, or in the unit of the positions.
-
-    Raises
-    ------
-    ValueError
-        If an image is not a density (see :meth:`SlicedWassersteinEmbedding.fit`), the shapes
-        differ, the directions are missing or not unit vectors, or ``"exact"`` is asked for boxes.
-
-    References
-    ----------
-    S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-    CVPR 2016, Definition 3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a, b = np.zeros((2, 8, 8))
-    >>> a[2, 3] = b[6, 3] = 1.0
-    >>> round(sliced_wasserstein_distance(a, b) ** 2, 4)  # |v|² / 2
-    8.0
-    """
-    check_choice("footprint", footprint, ("box", "point"))
-    check_choice("method", method, ("binned", "exact"))
-    if isinstance(a, tuple) or isinstance(b, tuple) or np.ndim(a) > 2:
-        clouds = _pair_of_clouds(a, b)
-        dimension = clouds[0].positions.shape[1]
-        if directions is None and dimension > 2:
-            raise ValueError(f"give directions in {dimension} dimensions: see sliced_directions")
-        vectors = _vectors(directions, n_angles, dimension)
-        return _cloud_distance(clouds[0], clouds[1], vectors, method)
-    rows = normalized_densities([a, b])
-    height, width = np.shape(a)
-    vectors = _vectors(directions, n_angles, 2)
-    if method == "binned":
-        edges = quantile_edges(DEFAULT_N_QUANTILES)
-        first, second = slice_quantiles(
-            rows, (height, width), vectors, edges, footprint, DEFAULT_OVERSAMPLING, None
-        ).transpose(1, 0, 2)
-        return _distance_of_quantiles(first, second, edges)
-    if footprint == "box":
-        raise ValueError('method="exact" merges point masses: use it with footprint="point"')
-    positions = pixel_positions((height, width))
-    return _cloud_distance(
-        PointCloud(positions, rows[0]), PointCloud(positions, rows[1]), vectors, method
-    )
-
-
-def _vectors(directions: ArrayLike | None, n_angles: int, dimension: int) -> NDArray[np.float64]:
-    if directions is not None:
-        return unit_vectors(directions, dimension)
-    if dimension == 1:
-        return np.ones((1, 1))
-    return directions_from_angles(half_circle_angles(n_angles))
-
-
-def _pair_of_clouds(a: Any, b: Any) -> list[PointCloud]:
-    """Read clouds or volumes; a volume's voxels are points."""
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        return as_point_clouds([a, b])
-    if np.shape(a) != np.shape(b):
-        raise ValueError(f"the volumes have different shapes: {np.shape(a)} and {np.shape(b)}")
-    return as_point_clouds(np.stack([a, b]))
-
-
-def _cloud_distance(
-    a: PointCloud, b: PointCloud, directions: NDArray[np.float64], method: str
-) -> float:
-    if method == "binned":
-        edges = quantile_edges(DEFAULT_N_QUANTILES)
-        return _distance_of_quantiles(
-            cloud_quantiles(*a, directions, edges), cloud_quantiles(*b, directions, edges), edges
+def _check_image_shape(shape: Any) -> None:
+    sides = list(shape) if isinstance(shape, (tuple, list)) else []
+    if (
+        len(sides) != 2
+        or not all(isinstance(n, Integral) and not isinstance(n, bool) for n in sides)
+        or min(sides) < -1
+        or 0 in sides
+        or max(sides) < 0
+    ):
+        raise ValueError(
+            f"image_shape must be (height, width), positive, one of them may be -1; got {shape!r}"
         )
-    squared = np.empty(len(directions))
-    for k, direction in enumerate(directions):
-        s, t = a.positions @ direction, b.positions @ direction
-        i, j = np.argsort(s, kind="stable"), np.argsort(t, kind="stable")
-        squared[k] = squared_w2_sorted(s[i], a.weights[i], t[j], b.weights[j])
-    return float(np.sqrt(squared.mean()))
 
 
-def _distance_of_quantiles(
-    a: NDArray[np.float64], b: NDArray[np.float64], edges: NDArray[np.float64]
-) -> float:
-    return float(np.sqrt(((a - b) ** 2 @ np.diff(edges)).mean()))
+def _rows_as_images(rows: NDArray[np.float64], shape: tuple[int, int]) -> NDArray[np.float64]:
+    try:
+        return rows.reshape(len(rows), *shape)
+    except ValueError:
+        raise ValueError(
+            f"rows of {rows.shape[1]} values are no images of image_shape={shape}"
+        ) from None
 
 
 def feature_scale(
@@ -636,186 +600,3 @@ def feature_scale(
         sphere = 2 * math.pi ** (dimension / 2) / math.gamma(dimension / 2)
     scale: NDArray[np.float64] = np.sqrt(sphere * np.diff(edges) / n_directions)
     return scale
-
-
-def slice_quantiles(
-    rows: NDArray[np.float64],
-    shape: tuple[int, int],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    footprint: Footprint,
-    oversampling: int,
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """Return the bin-averaged quantile functions of the slices of images.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, height * width)
-        Densities.
-    shape : (int, int)
-        Height and width.
-    directions : ndarray of shape (n_directions, 2)
-        Unit vectors.
-    edges : ndarray of shape (n_quantiles + 1,)
-        Edges of the bins of u.
-    footprint, oversampling, n_jobs
-        See :class:`SlicedWassersteinEmbedding`.
-
-    Returns
-    -------
-    ndarray of shape (n_directions, n, n_quantiles)
-        Means (px).
-    """
-    quantiles = np.empty((len(directions), len(rows), len(edges) - 1))
-    if footprint == "box":
-        fill = _box_filler(rows.reshape(-1, *shape), directions, edges, oversampling, quantiles)
-    else:
-        fill = _point_filler(rows, pixel_positions(shape), directions, edges, quantiles)
-    pairs = _transposed_pairs(directions)
-    # Threads, because the loops release the interpreter lock; over directions, so that every
-    # number is computed by one thread in one order.
-    if effective_n_jobs(n_jobs) == 1:
-        for pair in pairs:
-            fill(pair)
-    else:
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(pair) for pair in pairs)
-    return quantiles
-
-
-class _Pair(NamedTuple):
-    """Two directions that transposition exchanges, up to a sign; one alone pairs with itself."""
-
-    first: int
-    second: int
-    opposite: bool
-
-
-def _transposed_pairs(directions: NDArray[np.float64]) -> list[_Pair]:
-    """Pair each direction (a, b) with (b, a) or (-b, -a), if that is among the directions."""
-    cosines = directions @ directions[:, ::-1].T
-    pairs, done = [], set()
-    for k, row in enumerate(cosines):
-        if k in done:
-            continue
-        other = next((j for j in np.flatnonzero(np.abs(row) > 1 - 1e-14) if j not in done), k)
-        done |= {k, int(other)}
-        pairs.append(_Pair(k, int(other), bool(row[other] < 0)))
-    return pairs
-
-
-def _box_filler(
-    images: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    oversampling: int,
-    quantiles: NDArray[np.float64],
-) -> Callable[[_Pair], None]:
-    """Return the function that fills ``quantiles[k]`` for images of unit squares.
-
-    An image that equals its transpose, such as a symmetric co-occurrence matrix, has the same
-    slice in both directions of a pair: half of its slices are copies.
-    """
-    height, width = images.shape[1:]
-    symmetric = np.zeros(len(images), dtype=np.bool_)
-    if height == width:
-        _find_symmetric(images, symmetric)
-    columns = images
-    if not symmetric.all():
-        columns = np.ascontiguousarray(images.transpose(0, 2, 1))
-    extents = {True: line_extents(images), False: line_extents(columns)}
-
-    def compute(k: int, which: NDArray[np.bool_]) -> None:
-        plan = line_plan((height, width), directions[k], oversampling)
-        _box_quantiles(
-            images if plan.by_rows else columns,
-            np.flatnonzero(which),
-            *extents[plan.by_rows],
-            plan.first,
-            plan.weights,
-            oversampling,
-            plan.reverse,
-            np.empty(deposit_space(plan.grid, oversampling)),
-            plan.grid.edges[:-1],
-            plan.grid.step,
-            edges,
-            quantiles[k],
-        )
-
-    def fill(pair: _Pair) -> None:
-        compute(pair.first, np.ones(len(images), dtype=np.bool_))
-        if pair.second == pair.first:
-            return
-        compute(pair.second, ~symmetric)
-        # Along the opposite direction the quantile function is -Q(1 - u).
-        slices = quantiles[pair.first, symmetric]
-        quantiles[pair.second, symmetric] = -slices[:, ::-1] if pair.opposite else slices
-
-    return fill
-
-
-def _point_filler(
-    rows: NDArray[np.float64],
-    positions: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    quantiles: NDArray[np.float64],
-) -> Callable[[_Pair], None]:
-    """Return the function that fills ``quantiles[k]`` for images of points."""
-
-    def fill(pair: _Pair) -> None:
-        for k in {pair.first, pair.second}:
-            t = positions @ directions[k]
-            # One order for all images: they share their pixels.
-            order = np.argsort(t, kind="stable")
-            _point_quantiles(rows, order, t[order], edges, quantiles[k])
-
-    return fill
-
-
-@compiled()
-def _find_symmetric(images, symmetric):  # type: ignore[no-untyped-def]
-    """Tell which images equal their transposes; most others differ in their first pixels."""
-    for n in range(images.shape[0]):
-        same = True
-        for i in range(images.shape[1]):
-            for j in range(i):
-                if images[n, i, j] != images[n, j, i]:
-                    same = False
-                    break
-            if not same:
-                break
-        symmetric[n] = same
-
-
-@compiled()
-def _box_quantiles(  # type: ignore[no-untyped-def]
-    lines,
-    which,
-    starts,
-    stops,
-    first,
-    weights,
-    oversampling,
-    reverse,
-    deposits,
-    lefts,
-    step,
-    edges,
-    out,
-):
-    masses = np.empty(lefts.shape[0])
-    for i in which:
-        slice_masses(
-            lines[i], starts[i], stops[i], first, weights, oversampling, reverse, deposits, masses
-        )
-        bin_means(lefts, step, masses, edges, out[i])
-
-
-@compiled()
-def _point_quantiles(rows, order, t, edges, out):  # type: ignore[no-untyped-def]
-    masses = np.empty(t.shape[0])
-    for i in range(rows.shape[0]):
-        for p in range(t.shape[0]):
-            masses[p] = rows[i, order[p]]
-        bin_means(t, 0.0, masses, edges, out[i])

@@ -21,6 +21,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sliced_wasserstein._checks import (
+    check_number,
+    check_positive_integer,
+    float_array,
+    symmetric_matrix,
+)
+from sliced_wasserstein._compile import compiled
+
 __all__ = [
     "center_gram",
     "change_template",
@@ -33,6 +41,12 @@ __all__ = [
 
 _BLOCK_VALUES = 2**21
 """Numbers converted to double precision at a time (16 MiB)."""
+
+_CANCELLED = 1e-4
+"""Share of the squared norms below which their difference has lost too many digits."""
+
+_MANY = 0.1
+"""Share of such pairs above which a common offset is the likely cause."""
 
 
 def gram_matrix(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -54,7 +68,8 @@ def gram_matrix(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]
     Raises
     ------
     ValueError
-        If an argument is not a matrix or the numbers of features differ.
+        If an argument is no matrix of finite real numbers, the numbers of features differ, or a
+        product exceeds the largest float.
 
     Examples
     --------
@@ -62,18 +77,37 @@ def gram_matrix(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]
     array([[5., 6.],
            [6., 9.]])
     """
-    z = _matrix(Z, "Z")
-    y = z if Y is None else _matrix(Y, "Y")
-    if y.shape[1] != z.shape[1]:
+    z, y = _pair_of_sets(Z, Y)
+    return _finite(_products(z, y), "Z")
+
+
+def _pair_of_sets(
+    Z: ArrayLike, Y: ArrayLike | None
+) -> tuple[NDArray[np.floating], NDArray[np.floating] | None]:
+    z = float_array(Z, "Z", 2)
+    y = None if Y is None else float_array(Y, "Y", 2)
+    if y is not None and y.shape[1] != z.shape[1]:
         raise ValueError(f"Z has {z.shape[1]} features, Y has {y.shape[1]}")
-    gram = np.zeros((len(z), len(y)))
+    return z, y
+
+
+def _products(z: NDArray[np.floating], y: NDArray[np.floating] | None) -> NDArray[np.float64]:
+    """Sum products in double precision; of z with itself without y, then exactly symmetric."""
+    gram = np.zeros((len(z), len(z if y is None else y)))
     # Blocks of features, so that the double-precision copy stays small.
-    step = max(1, _BLOCK_VALUES // max(len(z), len(y)))
-    for start in range(0, z.shape[1], step):
-        z_block = z[:, start : start + step].astype(np.float64)
-        y_block = z_block if Y is None else y[:, start : start + step].astype(np.float64)
-        gram += z_block @ y_block.T
-    return (gram + gram.T) / 2 if Y is None else gram
+    step = max(1, _BLOCK_VALUES // max(gram.shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, z.shape[1], step):
+            z_block = z[:, start : start + step].astype(np.float64)
+            y_block = z_block if y is None else y[:, start : start + step].astype(np.float64)
+            gram += z_block @ y_block.T
+        return (gram + gram.T) / 2 if y is None else gram
+
+
+def _finite(result: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    if not np.isfinite(result).all():
+        raise ValueError(f"{name} is too large: the result overflows, divide {name} by a number")
+    return result
 
 
 def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -95,7 +129,13 @@ def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
     Raises
     ------
     ValueError
-        If an argument is not a matrix or the numbers of features differ.
+        As :func:`gram_matrix`.
+
+    Notes
+    -----
+    Norms and inner products are subtracted, which is fast. Pairs whose distance is small beside
+    their norms are then summed anew from differences, after the common mean was subtracted if
+    they are many, so that points far from the origin keep their distances.
 
     Examples
     --------
@@ -103,19 +143,50 @@ def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
     array([[ 0., 25.],
            [25.,  0.]])
     """
-    z = _matrix(Z, "Z")
-    if Y is None:
-        gram = gram_matrix(z)
-        rows = columns = np.diag(gram)
-    else:
-        y = _matrix(Y, "Y")
-        gram = gram_matrix(z, y)
-        rows = np.einsum("ij,ij->i", z, z, dtype=np.float64)
-        columns = np.einsum("ij,ij->i", y, y, dtype=np.float64)
-    squared = np.maximum(rows[:, None] + columns[None, :] - 2 * gram, 0.0)
-    if Y is None:
+    z, y = _pair_of_sets(Z, Y)
+    squared, lost = _expanded_squares(z, y)
+    if lost.mean() > _MANY:
+        centre = (z if y is None else np.concatenate([z, y])).mean(axis=0, dtype=np.float64)
+        squared, lost = _expanded_squares(z - centre, None if y is None else y - centre)
+    rows, columns = np.nonzero(lost)
+    if len(rows):
+        # One layout, so that numba compiles once a type.
+        first = np.ascontiguousarray(z)
+        second = first if y is None else np.ascontiguousarray(y)
+        _sum_differences(first, second, rows, columns, squared)
+    if y is None:
+        squared[columns, rows] = squared[rows, columns]
         np.fill_diagonal(squared, 0.0)
-    return squared
+    return _finite(squared, "Z")
+
+
+def _expanded_squares(
+    z: NDArray[np.floating], y: NDArray[np.floating] | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return |z|² + |y|² - 2 z·y and where digits were lost; without y, above the diagonal."""
+    gram = _products(z, y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if y is None:
+            rows = columns = np.diag(gram)
+        else:
+            rows = np.einsum("ij,ij->i", z, z, dtype=np.float64)
+            columns = np.einsum("ij,ij->i", y, y, dtype=np.float64)
+        norms = rows[:, None] + columns[None, :]
+        squared = np.maximum(norms - 2 * gram, 0.0)
+        lost = squared < _CANCELLED * norms
+    return squared, lost if y is not None else np.triu(lost, 1)
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def _sum_differences(z, y, rows, columns, out):  # type: ignore[no-untyped-def]
+    """Fill ``out[i, j]`` with the squared distance of z[i] and y[j], for some pairs."""
+    for k in range(len(rows)):
+        i, j = rows[k], columns[k]
+        total = 0.0
+        for f in range(z.shape[1]):
+            difference = np.float64(z[i, f]) - np.float64(y[j, f])
+            total += difference * difference
+        out[i, j] = total
 
 
 def center_gram(G: ArrayLike) -> NDArray[np.float64]:
@@ -132,7 +203,13 @@ def center_gram(G: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n, n)
-        Exactly symmetric.
+        Exactly symmetric. Its eigenvalues are negative, and kernel PCA has no meaning, where G is
+        no Gram matrix.
+
+    Raises
+    ------
+    ValueError
+        If G is no symmetric matrix of finite real numbers.
 
     Examples
     --------
@@ -140,9 +217,10 @@ def center_gram(G: ArrayLike) -> NDArray[np.float64]:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    gram = _square(G)
-    means = gram.mean(axis=0)
-    return gram - (means[:, None] + means[None, :]) + means.mean()
+    gram = symmetric_matrix(G, "G")
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = gram.mean(axis=0)
+        return _finite(gram - (means[:, None] + means[None, :]) + means.mean(), "G")
 
 
 def change_template(
@@ -182,7 +260,7 @@ def change_template(
     Raises
     ------
     ValueError
-        If the shapes do not fit together.
+        If the shapes do not fit together, or a number is not finite and real.
 
     Examples
     --------
@@ -191,15 +269,18 @@ def change_template(
     array([[ 1.,  4.],
            [ 4., 20.]])
     """
-    gram = _matrix(G, "G").astype(np.float64)
-    rows = np.asarray(inner, dtype=np.float64)
-    columns = rows if inner_columns is None else np.asarray(inner_columns, dtype=np.float64)
+    gram = float_array(G, "G", 2).astype(np.float64)
+    rows = columns = float_array(inner, "inner", 1).astype(np.float64)
+    if inner_columns is not None:
+        columns = float_array(inner_columns, "inner_columns", 1).astype(np.float64)
+    norm = check_number("squared_norm", squared_norm, 0)
     if gram.shape != (*rows.shape, *columns.shape):
         raise ValueError(
             f"G of shape {gram.shape} needs inner products of shapes ({gram.shape[0]},) and "
             f"({gram.shape[1]},), got {rows.shape} and {columns.shape}"
         )
-    return gram - (rows[:, None] + columns[None, :]) + squared_norm
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(gram - (rows[:, None] + columns[None, :]) + norm, "G")
 
 
 def median_squared_distance(D2: ArrayLike) -> float:
@@ -217,12 +298,18 @@ def median_squared_distance(D2: ArrayLike) -> float:
     float
         Median over all pairs i < j (px²).
 
+    Raises
+    ------
+    ValueError
+        If D2 is no symmetric matrix of finite non-negative numbers, or has one row only.
+
     Examples
     --------
     >>> median_squared_distance([[0.0, 1.0, 4.0], [1.0, 0.0, 9.0], [4.0, 9.0, 0.0]])
     4.0
     """
-    squared = _square(D2)
+    squared = symmetric_matrix(D2, "D2")
+    _check_distances(squared)
     if len(squared) < 2:
         raise ValueError("the median distance needs at least two members")
     return float(np.median(squared[np.triu_indices(len(squared), k=1)]))
@@ -249,7 +336,7 @@ def gaussian_kernel(D2: ArrayLike, gamma: float) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If gamma is not positive and finite.
+        If gamma is not positive and finite, or D2 no matrix of finite non-negative numbers.
 
     Examples
     --------
@@ -257,10 +344,20 @@ def gaussian_kernel(D2: ArrayLike, gamma: float) -> NDArray[np.float64]:
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
     """
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma must be positive and finite, got {gamma}")
-    kernel: NDArray[np.float64] = np.exp(-gamma * _matrix(D2, "D2").astype(np.float64))
+    rate = check_number("gamma", gamma, 0, above=True)
+    squared = float_array(D2, "D2", 2).astype(np.float64)
+    _check_distances(squared)
+    # The kernel of a product beyond the largest float is 0 all the same.
+    with np.errstate(over="ignore", under="ignore"):
+        kernel: NDArray[np.float64] = np.exp(-rate * squared)
     return kernel
+
+
+def _check_distances(squared: NDArray[np.float64]) -> None:
+    if (least := squared.min()) < 0:
+        raise ValueError(
+            f"D2 must hold squared distances, got {least:g}; np.maximum(D2, 0) removes rounding"
+        )
 
 
 def polynomial_kernel(G: ArrayLike, degree: int, coef0: float = 0.0) -> NDArray[np.float64]:
@@ -286,7 +383,8 @@ def polynomial_kernel(G: ArrayLike, degree: int, coef0: float = 0.0) -> NDArray[
     Raises
     ------
     ValueError
-        If `degree` is not a positive integer or `coef0` is negative.
+        If `degree` is not a positive integer, `coef0` is negative or not finite, G is no matrix
+        of finite real numbers, or a power exceeds the largest float.
 
     Examples
     --------
@@ -294,25 +392,7 @@ def polynomial_kernel(G: ArrayLike, degree: int, coef0: float = 0.0) -> NDArray[
     array([[4.  , 2.25],
            [2.25, 4.  ]])
     """
-    if degree < 1 or degree != int(degree):
-        raise ValueError(f"degree must be a positive integer, got {degree}")
-    if not coef0 >= 0:
-        raise ValueError(f"coef0 must not be negative, got {coef0}")
-    kernel: NDArray[np.float64] = (_matrix(G, "G").astype(np.float64) + coef0) ** int(degree)
-    return kernel
-
-
-def _matrix(values: ArrayLike, name: str) -> NDArray[np.floating]:
-    array = np.asarray(values)
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, got shape {array.shape}")
-    return array
-
-
-def _square(values: ArrayLike) -> NDArray[np.float64]:
-    array = _matrix(values, "the argument").astype(np.float64)
-    if array.shape[0] != array.shape[1]:
-        raise ValueError(f"expected a square matrix, got shape {array.shape}")
-    return array
+    power = check_positive_integer("degree", degree)
+    constant = check_number("coef0", coef0, 0)
+    with np.errstate(over="ignore", under="ignore"):
+        return _finite((float_array(G, "G", 2).astype(np.float64) + constant) ** power, "G")

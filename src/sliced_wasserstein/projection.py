@@ -41,7 +41,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ._compile import compiled
+from sliced_wasserstein._checks import check_positive_integer, real_array
+from sliced_wasserstein._compile import compiled
 
 __all__ = [
     "LinePlan",
@@ -148,10 +149,8 @@ def sliced_directions(
     >>> bool(np.allclose(theta.T @ theta / 51, np.eye(3) / 3, rtol=0, atol=1e-15))
     True
     """
-    if n_directions < 1 or dimension < 1:
-        raise ValueError(
-            f"n_directions and dimension must be positive, got {n_directions} and {dimension}"
-        )
+    check_positive_integer("n_directions", n_directions)
+    check_positive_integer("dimension", dimension)
     if dimension == 1:
         return np.ones((1, 1))
     if dimension == 2:
@@ -168,12 +167,14 @@ def sliced_directions(
 
 def unit_vectors(directions: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Return directions as a float64 array of shape (n, dimension), or say what is wrong."""
-    vectors = np.asarray(directions, dtype=np.float64)
+    vectors = real_array(directions, "directions").astype(np.float64)
     if vectors.ndim != 2 or vectors.shape[1] != dimension or len(vectors) == 0:
         raise ValueError(
             f"directions must have shape (n_directions, {dimension}), got {vectors.shape}"
         )
-    if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=0, atol=1e-6):
+    # Clipped, so that no square overflows; NaN is no unit length.
+    lengths = np.linalg.norm(np.clip(vectors, -2, 2), axis=1)
+    if not np.allclose(lengths, 1.0, rtol=0, atol=1e-6):
         raise ValueError("directions must be unit vectors")
     return vectors
 

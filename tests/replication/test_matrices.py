@@ -14,7 +14,7 @@ from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
     center_gram,
     gram_matrix,
-    sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
 )
 
 SETTINGS = {"n_angles": 10, "n_quantiles": 32}
@@ -96,7 +96,7 @@ def test_test_rows_never_enter_the_train_template(densities, embedding):
 def test_distance_of_the_matrices_is_the_library_s(densities):
     embedded = SlicedWassersteinEmbedding().fit_transform(densities)
     found = compare_embeddings(embedded, 60)["sw_distance"]
-    expected = sliced_wasserstein_distance(densities[0], densities[1]) ** 2
+    expected = sliced_wasserstein_image_distance(densities[0], densities[1]) ** 2
     assert found[0, 1] == pytest.approx(expected, rel=1e-4)
 
 

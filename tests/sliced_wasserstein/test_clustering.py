@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score, v_measure_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sliced_wasserstein import (
@@ -17,9 +18,24 @@ from sliced_wasserstein import (
 )
 
 
+def gaussian(x, y):
+    return gaussian_kernel(squared_distances(x, y), 0.1)
+
+
 @parametrize_with_checks(
-    [KernelKMeans(n_clusters=2, n_init=2)],
-    expected_failed_checks=lambda _: {"check_clustering": "fits points, not their Gram matrix"},
+    [
+        KernelKMeans(2, n_init=2),
+        KernelKMeans(2, n_init=2, kernel="linear"),
+        KernelKMeans(2, n_init=2, kernel=gaussian),
+    ],
+    expected_failed_checks=lambda estimator: (
+        {
+            "check_clustering": "fits points, not their Gram matrix",
+            "check_estimators_dtypes": "cuts a Gram matrix to integers: no points have that one",
+        }
+        if estimator.kernel == "precomputed"
+        else {}
+    ),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -120,14 +136,114 @@ def test_prediction_agrees_with_labels_and_with_new_points(blobs):
     np.testing.assert_array_equal(model.predict(gram_matrix(new, points)), nearest)
 
 
-def test_no_cluster_stays_empty_even_with_duplicates():
-    points = np.repeat([[0.0], [1.0], [9.0]], 5, axis=0)
-    model = KernelKMeans(3, random_state=0).fit(gram_matrix(points))
-    assert model.inertia_ == pytest.approx(0.0, abs=1e-12)
-    more = KernelKMeans(5, random_state=0).fit(gram_matrix(points))
-    assert set(more.labels_) == set(range(5))
-    each = KernelKMeans(15, random_state=0).fit(gram_matrix(points))
-    assert set(each.labels_) == set(range(15))
+class TestDuplicates:
+    PLACES = np.array([[0, 0], [0, 1], [5, 5], [5, 6], [9, 0], [9, 1], [2, 8], [3, 8], [7, 3.0]])
+    WHICH = np.array([0, 1, 2, 2, 0, 3, 4, 3, 1, 5, 6, 7, 7, 8, 8, 8, 8])
+
+    @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e140])
+    @pytest.mark.parametrize("offset", [0.0, 1e3])
+    @pytest.mark.parametrize("n_clusters", [2, 5, 8, 9])
+    def test_equal_members_share_a_cluster_and_none_stays_empty(self, n_clusters, offset, scale):
+        points = (self.PLACES[self.WHICH] + offset) * scale
+        for seed in range(5):
+            model = KernelKMeans(n_clusters, kernel="linear", n_init=1, random_state=seed)
+            labels = model.fit_predict(points)
+            assert len(set(zip(self.WHICH, labels, strict=True))) == 9
+            assert set(labels) == set(range(n_clusters))
+
+    @pytest.mark.parametrize("n_clusters", [10, 12, 17])
+    def test_fewer_places_than_clusters_are_named(self, n_clusters):
+        points = self.PLACES[self.WHICH]
+        for kernel, data in (("linear", points), ("precomputed", gram_matrix(points))):
+            with pytest.warns(ConvergenceWarning, match=f"9 < {n_clusters}"):
+                model = KernelKMeans(n_clusters, kernel=kernel).fit(data)
+            assert len(set(zip(self.WHICH, model.labels_, strict=True))) == 9
+            assert len(set(model.labels_)) == 9
+            assert model.inertia_ == 0
+            np.testing.assert_array_equal(model.predict(data), model.labels_)
+
+    @pytest.mark.parametrize("value", [0.0, 1.0, 1e300])
+    def test_one_place_is_one_cluster(self, value):
+        with pytest.warns(ConvergenceWarning, match="1 < 3"):
+            model = KernelKMeans(3).fit(np.full((6, 6), value))
+        assert set(model.labels_) == {0}
+        assert model.inertia_ == 0
+
+
+class TestKernels:
+    def test_points_with_a_linear_kernel_are_their_gram_matrix(self, blobs):
+        points, _ = blobs
+        gram = KernelKMeans(6, random_state=0).fit(gram_matrix(points))
+        linear = KernelKMeans(6, kernel="linear", random_state=0).fit(points)
+        np.testing.assert_array_equal(linear.labels_, gram.labels_)
+        new = np.random.default_rng(1).uniform(-8, 8, (40, 4))
+        np.testing.assert_array_equal(linear.predict(new), gram.predict(gram_matrix(new, points)))
+        centres = np.stack([points[linear.labels_ == c].mean(axis=0) for c in range(6)])
+        score = -squared_distances(new, centres).min(axis=1).sum()
+        assert linear.score(new) == pytest.approx(score, rel=1e-9)
+        assert linear.score(points) == pytest.approx(-linear.inertia_, rel=1e-9)
+
+    def test_a_callable_is_its_matrix(self, blobs):
+        points, _ = blobs
+        matrix = KernelKMeans(6, random_state=0).fit(gaussian(points, points))
+        model = KernelKMeans(6, kernel=gaussian, random_state=0).fit(points)
+        np.testing.assert_array_equal(model.labels_, matrix.labels_)
+        np.testing.assert_array_equal(
+            model.predict(points[:9] + 1), matrix.predict(gaussian(points[:9] + 1, points))
+        )
+        assert model.score(points) == pytest.approx(-model.inertia_, rel=1e-9)
+        with pytest.raises(ValueError, match=r"kernel\(X, Y\) must return shape \(120, 120\)"):
+            KernelKMeans(2, kernel=lambda x, y: x).fit(points)
+
+    def test_a_gram_matrix_has_no_score_of_new_rows(self):
+        assert not hasattr(KernelKMeans(), "score")
+        assert hasattr(KernelKMeans(kernel="linear"), "score")
+
+    def test_a_common_offset_changes_nothing(self, blobs):
+        points = np.round(blobs[0] * 64) / 64
+        near = KernelKMeans(6, kernel="linear", random_state=0).fit(points)
+        far = KernelKMeans(6, kernel="linear", random_state=0).fit(points + 2.0**40)
+        np.testing.assert_array_equal(far.labels_, near.labels_)
+        assert far.inertia_ == pytest.approx(near.inertia_, rel=1e-9)
+
+    @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e200, 1e300])
+    def test_the_scale_of_a_gram_matrix_changes_nothing(self, blobs, scale):
+        gram = gram_matrix(blobs[0])
+        gram /= np.abs(gram).max()
+        expected = KernelKMeans(6, random_state=0).fit(gram)
+        model = KernelKMeans(6, random_state=0).fit(gram * scale)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        assert model.inertia_ == pytest.approx(scale * expected.inertia_, rel=1e-9)
+
+    def test_follows_the_embedding_in_a_pipeline(self, glcms):
+        kmeans = KernelKMeans(3, kernel="linear", random_state=0)
+        model = make_pipeline(SlicedWassersteinEmbedding(n_angles=6), kmeans)
+        labels = model.fit_predict(glcms, np.arange(12))
+        z = model[0].transform(glcms)
+        expected = KernelKMeans(3, random_state=0).fit_predict(gram_matrix(z))
+        np.testing.assert_array_equal(labels, expected)
+        np.testing.assert_array_equal(model.predict(glcms), labels)
+
+    def test_what_is_no_gram_matrix_is_refused(self, blobs):
+        squared = squared_distances(blobs[0])
+        for matrix in (-np.eye(5), 1 - np.eye(5), squared, np.tanh(squared / 50 - 1)):
+            with pytest.raises(ValueError, match="X is not positive semi-definite"):
+                KernelKMeans(2).fit(matrix)
+        with pytest.raises(ValueError, match=r"kernel\(X, X\) is not positive semi-definite"):
+            KernelKMeans(2, kernel=lambda x, y: -gram_matrix(x, y)).fit(blobs[0])
+
+    def test_rounding_and_constants_that_no_distance_sees_are_accepted(self, blobs):
+        expected = KernelKMeans(6, random_state=0).fit(gram_matrix(blobs[0]))
+        squared = squared_distances(blobs[0])
+        for gram in (gram_matrix(blobs[0]).astype(np.float32), -squared / 2):
+            labels = KernelKMeans(6, random_state=0).fit_predict(gram)
+            assert adjusted_rand_score(labels, expected.labels_) == 1
+
+
+def test_a_kernel_changed_after_fit_is_named(blobs):
+    model = KernelKMeans(2, kernel="linear").fit(blobs[0]).set_params(kernel=gaussian)
+    with pytest.raises(ValueError, match="kernel was 'linear' in fit"):
+        model.predict(blobs[0])
 
 
 def test_seed_decides(blobs):
@@ -148,6 +264,12 @@ def test_seed_decides(blobs):
         ({"n_clusters": 2}, np.ones((3, 2)), "square"),
         ({"n_clusters": 2}, np.arange(9.0).reshape(3, 3), "symmetric"),
         ({"n_clusters": 2}, np.full((3, 3), np.nan), "NaN"),
+        ({"n_clusters": 2}, np.ma.masked_equal(np.eye(3), 1), "X: masked values"),
+        ({"n_clusters": 2}, np.eye(3) * 1j, "X has imaginary parts"),
+        ({"n_clusters": 2}, np.eye(3) * 1.7e308, "X is too large"),
+        ({"n_clusters": 2}, np.ones((3, 2)), 'for points write kernel="linear"'),
+        ({"kernel": "rbf"}, np.eye(3), "kernel must be one of"),
+        ({"kernel": ["linear"]}, np.eye(3), "kernel must be one of"),
     ],
 )
 def test_errors_name_the_fault(parameters, gram, message):

@@ -177,8 +177,8 @@ class TestWarningsAndErrors:
     @pytest.mark.parametrize(
         ("change", "options", "message"),
         [
-            (lambda z: z[:, 1:], {}, "expected shape"),
-            (lambda z: z[0], {}, "expected shape"),
+            (lambda z: z[:, 1:], {}, "expected Z of shape"),
+            (lambda z: z[0], {}, "Z must be a non-empty matrix"),
             (lambda z: z * np.nan, {}, "NaN or infinite"),
             (lambda z: z, {"method": "art"}, "method"),
             (lambda z: z, {"n_iter": 0}, "n_iter"),

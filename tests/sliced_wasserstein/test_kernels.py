@@ -128,7 +128,7 @@ def test_median_is_taken_over_pairs_without_the_diagonal():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gram_matrix([1.0, 2.0]), "Z must be a matrix"),
+        (lambda: gram_matrix([1.0, 2.0]), "Z must be a non-empty matrix"),
         (lambda: gram_matrix([[1.0]], [[1.0, 2.0]]), "Z has 1 features, Y has 2"),
         (lambda: center_gram([[1.0, 2.0]]), "square"),
         (lambda: change_template([[1.0]], [1.0, 2.0], 1.0), "inner products of shapes"),

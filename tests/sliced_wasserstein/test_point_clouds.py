@@ -10,6 +10,7 @@ from sliced_wasserstein import (
     gram_matrix,
     sliced_directions,
     sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
     squared_distances,
     wasserstein_1d,
 )
@@ -40,7 +41,7 @@ def test_frames_are_uniform_on_the_sphere():
 def test_directions_follow_the_seed():
     np.testing.assert_array_equal(sliced_directions(9, 3, 1), sliced_directions(9, 3, 1))
     assert (sliced_directions(9, 3, 1) != sliced_directions(9, 3, 2)).any()
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match="n_directions must be a positive integer"):
         sliced_directions(0, 3)
 
 
@@ -86,9 +87,9 @@ def test_volumes_are_clouds_of_voxels():
         clouds[1][1] / clouds[1][1].sum(),
         projections=theta.T,
     )
-    value = sliced_wasserstein_distance(*volumes[:2], method="exact", directions=theta)
+    value = sliced_wasserstein_image_distance(*volumes[:2], method="exact", directions=theta)
     assert value == pytest.approx(pot, rel=1e-12)
-    binned = sliced_wasserstein_distance(*volumes[:2], directions=theta)
+    binned = sliced_wasserstein_image_distance(*volumes[:2], directions=theta)
     assert binned == pytest.approx(np.sqrt(squared_distances(expected)[0, 1]), rel=1e-5)
     assert binned <= value
 
@@ -226,10 +227,12 @@ def test_bad_parameters_are_named(parameters, message):
 
 
 def test_distance_above_the_plane_needs_directions():
-    with pytest.raises(ValueError, match="directions in 3 dimensions"):
+    with pytest.raises(ValueError, match="3 dimensions need directions"):
         sliced_wasserstein_distance(cloud(0, 5, 3), cloud(1, 5, 3))
-    with pytest.raises(ValueError, match="different shapes"):
-        sliced_wasserstein_distance(np.ones((2, 2, 2)), np.ones((2, 2, 3)))
+    with pytest.raises(ValueError, match="3 dimensions need directions"):
+        sliced_wasserstein_image_distance(np.ones((2, 2, 2)), np.ones((2, 2, 2)))
+    with pytest.raises(ValueError, match="image 1 has shape"):
+        sliced_wasserstein_image_distance(np.ones((2, 2, 2)), np.ones((2, 2, 3)))
 
 
 def test_before_fit():

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from sliced_wasserstein import (
     PointCloudEmbedding,
     SlicedWassersteinEmbedding,
-    sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
     squared_distances,
     wasserstein_1d,
 )
@@ -35,12 +35,12 @@ METHODS = pytest.mark.parametrize(
 @given(a=IMAGES, b=IMAGES, c=IMAGES)
 def test_metric_axioms(options, a, b, c):
     ab, bc, ac = (
-        sliced_wasserstein_distance(x, y, n_angles=6, **options)
+        sliced_wasserstein_image_distance(x, y, n_angles=6, **options)
         for x, y in ((a, b), (b, c), (a, c))
     )
-    assert sliced_wasserstein_distance(a, a, n_angles=6, **options) == 0
+    assert sliced_wasserstein_image_distance(a, a, n_angles=6, **options) == 0
     assert ab == pytest.approx(
-        sliced_wasserstein_distance(b, a, n_angles=6, **options), rel=1e-12, abs=1e-12
+        sliced_wasserstein_image_distance(b, a, n_angles=6, **options), rel=1e-12, abs=1e-12
     )
     assert ac <= ab + bc + 1e-9
     assert 0 <= ab <= np.hypot(4, 5) + 1e-9
@@ -58,7 +58,7 @@ def test_distance_is_at_least_that_of_the_means(a, b):
 
     bound = np.sum((mean(a) - mean(b)) ** 2) / 2
     for footprint in ("box", "point"):
-        assert sliced_wasserstein_distance(a, b, footprint=footprint) ** 2 >= bound - 1e-6
+        assert sliced_wasserstein_image_distance(a, b, footprint=footprint) ** 2 >= bound - 1e-6
 
 
 @EXAMPLES
@@ -88,7 +88,7 @@ def test_line(x, a, y, b, shift):
     shift=arrays(np.float64, 3, elements=st.floats(-10, 10)),
 )
 def test_clouds_move_together(points, shift):
-    embedding = PointCloudEmbedding(6, 16, random_state=0)
+    embedding = PointCloudEmbedding(6, n_quantiles=16, random_state=0)
     there = squared_distances(embedding.fit_transform(points))
     moved = squared_distances(embedding.fit_transform(points + shift))
     np.testing.assert_allclose(moved, there, atol=1e-3)

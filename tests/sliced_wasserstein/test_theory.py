@@ -17,7 +17,7 @@ from sliced_wasserstein import (
     center_gram,
     gaussian_kernel,
     gram_matrix,
-    sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
     squared_distances,
     wasserstein_1d,
 )
@@ -220,7 +220,9 @@ class TestSlicedIsFlat:
         squared = np.array(
             [
                 [
-                    sliced_wasserstein_distance(a, b, n_angles=8, footprint="point", method="exact")
+                    sliced_wasserstein_image_distance(
+                        a, b, n_angles=8, footprint="point", method="exact"
+                    )
                     ** 2
                     for b in some
                 ]

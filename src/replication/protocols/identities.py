@@ -21,7 +21,7 @@ from sliced_wasserstein import (
     gram_matrix,
     median_squared_distance,
     polynomial_kernel,
-    sliced_wasserstein_distance,
+    sliced_wasserstein_image_distance,
     squared_distances,
     wasserstein_1d,
 )
@@ -125,7 +125,7 @@ def _largest_zero_sum_eigenvalue(sample: Array) -> float:
 
 def _exact_squared_distance(a: Array, b: Array) -> float:
     """SW^2 of the densities as point masses, by merging the sorted masses of each slice."""
-    return sliced_wasserstein_distance(a, b, footprint="point", method="exact") ** 2
+    return sliced_wasserstein_image_distance(a, b, footprint="point", method="exact") ** 2
 
 
 def _smallest_gaussian_eigenvalue(squared: Array) -> float:
@@ -163,7 +163,7 @@ def _equation_errors(sample: Array, embedding: SlicedWassersteinEmbedding) -> tu
 
     def exact(a: Array, b: Array) -> float:
         fine = [np.kron(image, np.ones((refinement, refinement))) for image in (a, b)]
-        distance = sliced_wasserstein_distance(
+        distance = sliced_wasserstein_image_distance(
             *fine, n_angles=embedding.n_angles, footprint="point", method="exact"
         )
         return float(unit * distance / refinement)
