@@ -1,4 +1,4 @@
-"""Recordings and annotations: from files in any condition to songs, or to a named error."""
+"""Annotations and recordings of songs: matched, listed, or refused by name."""
 
 import hashlib
 import io
@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from replication.datasets import catalog, prepare, song_annotations
-from replication.datasets.audio import AudioFileError, load_audio
+from replication.datasets.audio import load_audio
 from replication.datasets.cal500 import find_audio
 from replication.datasets.song_annotations import (
     Annotations,
@@ -33,132 +33,6 @@ def encoded(samples, rate=RATE, kind="WAV", **options):
     buffer = io.BytesIO()
     soundfile.write(buffer, samples, rate, format=kind, **options)
     return buffer.getvalue()
-
-
-@pytest.fixture
-def stored(tmp_path):
-    def store(content, name="song.mp3"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return store
-
-
-def refused(path, message, **options):
-    """The error names the file first, then the fault."""
-    with pytest.raises(AudioFileError, match=message) as caught:
-        load_audio(path, **options)
-    assert str(caught.value).startswith(f"{path}: ")
-
-
-# --- recordings ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3"])
-def test_every_kind_gives_the_same_sound_whatever_its_suffix(kind, stored):
-    signal = load_audio(stored(encoded(TONE, kind=kind), name="song.raw"))
-    assert signal.dtype == np.float32
-    assert signal.shape == TONE.shape
-    middle = slice(RATE, 3 * RATE)
-    lossy = kind in ("OGG", "MP3")
-    np.testing.assert_allclose(signal[middle], TONE[middle], atol=0.02 if lossy else 1e-4)
-
-
-def test_channels_are_averaged(stored):
-    stereo = np.column_stack([TONE, 0.2 * TONE])
-    np.testing.assert_allclose(load_audio(stored(encoded(stereo))), 0.6 * TONE, atol=1e-4)
-
-
-def test_channels_that_cancel_out_are_an_error(stored):
-    refused(stored(encoded(np.column_stack([TONE, -TONE]))), "silent")
-
-
-@pytest.mark.parametrize("rate", [44100, 48000])
-def test_a_higher_rate_is_resampled_without_aliases(rate, stored):
-    t = np.arange(SECONDS * rate) / rate
-    high = 0.4 * np.sin(2 * np.pi * 15000 * t)  # above half of 22,050 Hz
-    path = stored(encoded(0.5 * np.sin(2 * np.pi * 440 * t) + high, rate))
-    signal = load_audio(path)
-    assert signal.size == TONE.size
-    middle = slice(RATE, 3 * RATE)
-    np.testing.assert_allclose(signal[middle], TONE[middle], atol=2e-3)
-
-
-def test_a_lower_rate_is_an_error(stored):
-    path = stored(encoded(TONE[::2], RATE // 2))
-    refused(path, "sampling rate of 11025 Hz, below the 22050 Hz")
-    assert load_audio(path, sampling_rate=RATE // 2).size == TONE.size // 2
-
-
-@pytest.mark.parametrize(
-    ("samples", "options", "message"),
-    [
-        (TONE[:RATE], {}, r"lasts 1\.00 s, shorter than 3 s"),
-        (TONE[:0], {}, r"lasts 0\.00 s"),
-        (TONE, {"max_seconds": 3.9}, r"lasts longer than 3\.9 s"),
-        (0 * TONE, {}, "silent"),
-        (1e-3 * TONE, {}, "silent"),
-    ],
-)
-def test_unusable_recordings_are_named(samples, options, message, stored):
-    refused(stored(encoded(samples)), message, **options)
-
-
-def test_the_limits_of_duration_are_inclusive(stored):
-    load_audio(stored(encoded(TONE)), min_seconds=SECONDS, max_seconds=SECONDS)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_samples_that_are_no_numbers_are_an_error(value, stored):
-    samples = TONE.copy()
-    samples[1000] = value
-    refused(stored(encoded(samples, subtype="FLOAT")), "NaN or infinite")
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"no music " * 1000, bytes(20000), encoded(TONE)[:20]], ids=len
-)
-def test_what_is_no_audio_is_an_error(content, stored):
-    refused(stored(content), "empty|no intact audio file")
-
-
-@pytest.mark.parametrize("share", [0.3, 0.9])
-@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3"])
-def test_truncated_recordings_are_errors(kind, share, stored):
-    noise = np.random.default_rng(0).normal(0, 0.1, TIME.size)
-    content = encoded(noise, kind=kind)
-    load_audio(stored(content), min_seconds=0)
-    refused(
-        stored(content[: int(share * len(content))]), "truncated|no intact audio", min_seconds=0
-    )
-
-
-@pytest.mark.parametrize("kind", ["FLAC", "OGG"])
-def test_damage_inside_is_an_error_where_the_format_has_checksums(kind, stored):
-    content = bytearray(encoded(np.random.default_rng(0).normal(0, 0.1, TIME.size), kind=kind))
-    middle = len(content) // 2
-    content[middle : middle + 300] = bytes(300)
-    refused(stored(bytes(content)), "corrupt|no intact audio")
-
-
-def test_what_follows_an_ogg_stream_is_a_stream_or_a_tag(stored):
-    content = encoded(TONE, kind="OGG")
-    assert load_audio(stored(content + b"TAG" + bytes(125))).size == TONE.size
-    refused(stored(content + content[: len(content) // 2]), "truncated")
-
-
-def test_errors_survive_the_way_from_a_worker_process(stored):
-    import pickle
-
-    with pytest.raises(AudioFileError) as caught:
-        load_audio(stored(b""))
-    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-
-
-def test_a_missing_file_is_the_system_s_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        load_audio(tmp_path / "none.mp3")
 
 
 # --- annotations --------------------------------------------------------------------------------

@@ -136,6 +136,7 @@ def dataset_sources(wildcards):
         ],
         "cal500": [
             "replication.datasets.audio",
+            "replication.datasets.mp3",
             "replication.datasets.song_annotations",
             "replication.datasets.embedded.song_tags",
             "replication.datasets.embedded.song_sound",

@@ -42,7 +42,11 @@ rule split_songs:
 rule make_song_features:
     input:
         manifest=lambda wildcards: music_manifest(wildcards.collection),
-        code=package_sources("replication.features.mfcc", "replication.datasets.audio"),
+        code=package_sources(
+            "replication.features.mfcc",
+            "replication.datasets.audio",
+            "replication.datasets.mp3",
+        ),
     output:
         mfcc=results("features/music/{collection}/mfcc_{block}.npz"),
         mel=results("features/music/{collection}/mel_{block}.npz"),
