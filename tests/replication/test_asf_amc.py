@@ -105,6 +105,41 @@ def line_of(text, part):
     return next(n for n, line in enumerate(text.splitlines(), start=1) if part in line)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            "10 20 30\nshin -1",
+            "10 20 3601\nshin -1",
+            r"rz of 'root' is 3601 in frame 0 from 0, beyond",
+        ),
+        ("shin 7", "shin 1e308", r"rx of 'shin' is 1e\+308 in frame 1 from 0, beyond 3600"),
+        ("root 1.5 2 3", "root 1.5 -2e6 3", r"ty of 'root' is -2e\+06"),
+    ],
+)
+def test_numbers_beyond_belief(tmp_path, skeleton, old, new, fault):
+    assert old in AMC
+    with pytest.raises(MotionFileError, match=fault):
+        read_amc_text(tmp_path, skeleton, AMC.replace(old, new))
+
+
+def test_radians_that_are_called_degrees(tmp_path, skeleton):
+    values = read_amc_text(tmp_path, skeleton, AMC)
+    values[:, 3:] = np.radians(values[:, 3:])
+    write_amc(tmp_path / "a.amc", skeleton, values, "radians")
+    with pytest.raises(MotionFileError, match=r"no rotation is beyond 0\.524: radians"):
+        read_amc(tmp_path / "a.amc", skeleton)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("length 7\n", "length 1e300\n"), ("length 0.45", "length 1e9")]
+)
+def test_skeletons_of_no_human_size(tmp_path, old, new):
+    assert old in ASF
+    with pytest.raises(MotionFileError, match=r"all bones together are .* metres long"):
+        read_asf_text(tmp_path, ASF.replace(old, new, 1))
+
+
 def test_skeleton_holds_what_the_file_says(skeleton):
     assert skeleton.joints == ("root", "hip", "thigh", "shin")
     np.testing.assert_array_equal(skeleton.parents, [-1, 0, 1, 2])

@@ -68,6 +68,7 @@ def archives(tmp_path, synthetic):
 def unlisted(monkeypatch):
     """No checksum is published, so that synthetic files pass for real ones."""
     monkeypatch.setattr("replication.datasets.archives.read_checksums", lambda name: {})
+    monkeypatch.setattr("replication.datasets.cmu_mocap._FRAMES_AT_60_HZ", {})
 
 
 def prepared_from(archives, tmp_path, **options):
@@ -221,8 +222,21 @@ def test_damaged_file_stops_or_is_skipped(archives, tmp_path, change, fault):
     assert Path(file).stem == next(iter(change))[1:]
 
 
-def test_altered_file_is_refused(archives, tmp_path):
+def test_a_file_cut_between_two_frames(archives, tmp_path, synthetic, monkeypatch):
+    raw, _ = synthetic
+    content = (raw / "all_asfamc/subjects/06/06_02.amc").read_bytes()
+    starts = [n for n, line in enumerate(content.splitlines()) if line.isdigit()]
+    monkeypatch.setattr("replication.datasets.archives.read_checksums", lambda name: {})
+    monkeypatch.setattr(cmu_mocap, "_FRAMES_AT_60_HZ", {"06_02": len(starts) // 2})
+    prepared_from(archives(), tmp_path / "whole", allow_subset=True)
+    half = b"".join(content.splitlines(keepends=True)[: starts[len(starts) // 2]])
+    with pytest.raises(DataSetError, match=r"06_02\.amc has \d+ frames, about \d+ were published"):
+        prepared_from(archives(s06_02=half), tmp_path / "half", allow_subset=True)
+
+
+def test_altered_file_is_refused(archives, tmp_path, monkeypatch):
     """The synthetic 16_15 is intact, but it is not the published one."""
+    monkeypatch.setattr(cmu_mocap, "_FRAMES_AT_60_HZ", {})
     with pytest.raises(DataSetError, match="differs from the published file"):
         prepared_from(archives(), tmp_path, allow_subset=True)
 

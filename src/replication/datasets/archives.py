@@ -159,7 +159,7 @@ def unpack(
         members = _checked_files(archive, path, max_bytes)
         targets = {name: (places or {}).get(name, name) for name in members if wanted(name)}
         for target in targets.values():
-            if len(target.encode()) > _MAX_PATH or any(map(_is_long, target.split("/"))):
+            if len(os.fsencode(target)) > _MAX_PATH or any(map(_is_long, target.split("/"))):
                 raise ArchiveError(path, f"member {_short(target)} has a name that is too long")
         destination.mkdir(parents=True)
         try:
@@ -280,7 +280,7 @@ def fault_of_name(name: str) -> str | None:
 
 
 def _is_long(part: str) -> bool:
-    return len(part.encode()) > _MAX_NAME
+    return len(os.fsencode(part)) > _MAX_NAME
 
 
 def _short(name: str) -> str:

@@ -215,6 +215,8 @@ _IGNORED_BONE_KEYS = ("limits", "bodymass", "cofmass")
 _UNIT_TOLERANCE = 1e-3
 _AMC_KEYWORDS = (b":FULLY-SPECIFIED", b":DEGREES")
 _MAX_DIGITS = 12  # of a frame number
+# Nobody turns or goes so far; a number that has lost its point or its exponent does.
+_MAX_DEGREES, _MAX_METRES = 3600.0, 1000.0
 
 
 def read_asf(path: str | os.PathLike[str]) -> Skeleton:
@@ -282,7 +284,11 @@ class _AsfReader:
         length_unit = self._length_unit()
         self._check_root()
         entries = {bone.name: (line, bone) for line, bone in self._bones()}
-        return Skeleton(self._ordered(entries), length_unit)
+        skeleton = Skeleton(self._ordered(entries), length_unit)
+        metres = sum(bone.length for bone in skeleton.bones) * skeleton.metres_per_unit
+        if not 1 / _MAX_METRES <= metres <= _MAX_METRES:
+            raise self.error(None, f"all bones together are {metres:g} metres long")
+        return skeleton
 
     def _length_unit(self) -> float:
         section = self.sections["units"]
@@ -476,14 +482,40 @@ def read_amc(path: str | os.PathLike[str], skeleton: Skeleton) -> npt.NDArray[np
     MotionFileError
         If there is no frame, a frame is cut off, repeats or lacks a bone, or names one that the
         skeleton has not; if frame numbers do not rise by one; if a bone has too few or too many
-        values or one that is no finite number; or at an unknown ``:keyword`` or ``:RADIANS``.
+        values or one that is no finite number or beyond belief; if the angles can only be radians;
+        or at an unknown ``:keyword`` or ``:RADIANS``.
     """
     slices = {name.encode("latin-1"): columns for name, columns in skeleton.channel_slices.items()}
     lines = Path(path).read_bytes().splitlines()
     values = _regular_frames(lines, slices)
-    # Whatever is out of the ordinary is read again line by line: it may still be valid, and if
-    # not, the error can say where.
-    return _frames_by_line(path, lines, slices) if values is None else values
+    if values is None:
+        # Whatever is out of the ordinary is read again line by line: it may still be valid, and if
+        # not, the error can say where.
+        values = _frames_by_line(path, lines, slices)
+    _check_plausible(path, values, skeleton)
+    return values
+
+
+def _check_plausible(
+    path: str | os.PathLike[str], values: npt.NDArray[np.float64], skeleton: Skeleton
+) -> None:
+    sizes = np.abs(values)
+    limits = np.where([channel[0] == "r" for _, channel in skeleton.channels], _MAX_DEGREES, np.inf)
+    limits[:3] = _MAX_METRES / skeleton.metres_per_unit
+    if (sizes > limits).any():
+        frame, column = np.argwhere(sizes > limits)[0]
+        joint, channel = skeleton.channels[column]
+        raise MotionFileError(
+            path,
+            None,
+            f"{channel} of {joint!r} is {values[frame, column]:g} in frame {frame} from 0, beyond "
+            f"{limits[column]:g}",
+        )
+    largest = sizes[:, 3:].max()
+    if 0 < largest < 2 * math.pi:
+        raise MotionFileError(
+            path, None, f"no rotation is beyond {largest:.3g}: radians, where degrees are needed?"
+        )
 
 
 def _regular_frames(

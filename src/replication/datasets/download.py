@@ -61,7 +61,7 @@ _PARCEL = ".downloading"  # inside the folder of archives, so that moving a file
 _LOCK = ".lock"
 _TAR = (".tar", ".tar.gz", ".tgz")
 _BYTES_PER_SECOND = 1_000_000  # for the estimate of the time; said beside it
-_CHUNK = 1 << 14
+_CHUNK = 1 << 12  # small, so that a slow answer is seen to come
 _PULSE_S = 0.5  # between two looks at how fast an answer comes
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
@@ -104,7 +104,7 @@ class Patience:
     read: float = 60
     attempts: int = 4
     pause: float = 1
-    speed: float = 10_000
+    speed: float = 1_000
     slack: float = 15
 
 
