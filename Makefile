@@ -1,17 +1,17 @@
 # Needs python3 (3.11 to 3.13, with venv) and make; everything else comes from requirements.lock.
 
-CONFIG ?= config.yaml
-ARCHIVES ?=
-ALLOW_SUBSET ?=
-ONLY ?=
-TARGET ?=
-CORES ?= all
 PYTHON ?= python3
 
+# What is given is handed over as it stands: make expands it in no recipe, and no shell reads it.
+GIVEN := CONFIG ARCHIVES ALLOW_SUBSET ONLY TARGET CORES PYTHON
+define literal
+override $(1) := $$(value $(1))
+export $(1)
+endef
+$(foreach name,$(GIVEN),$(if $(filter-out undefined,$(origin $(name))),$(eval $(call literal,$(name)))))
+
 BIN := .venv/bin
-LAUNCH = $(BIN)/python -m replication.launch $(TARGET) --configfile $(CONFIG) --cores $(CORES) \
-	$(if $(ARCHIVES),--archives '$(ARCHIVES)') $(if $(ALLOW_SUBSET),--allow-subset $(ALLOW_SUBSET)) \
-	$(if $(ONLY),--only '$(ONLY)')
+LAUNCH := $(BIN)/python -m replication.launch
 
 .PHONY: help install reproduce plan report report-public test lint lock clean
 
@@ -27,16 +27,16 @@ help:
 	@echo 'make clean     remove results/ and the unpacked raw data; archives and .venv stay'
 
 reproduce: install
-	$(LAUNCH)
+	@$(LAUNCH)
 
 plan: install
-	$(LAUNCH) --plan
+	@$(LAUNCH) plan
 
 report: install
-	$(LAUNCH) --report full
+	@$(LAUNCH) report
 
 report-public: install
-	$(LAUNCH) --report public
+	@$(LAUNCH) report-public
 
 test: install
 	$(BIN)/python -W error -m pytest --numprocesses auto --dist loadfile
@@ -53,10 +53,10 @@ install: .venv/installed
 
 # The stamp is written last, so an installation that was interrupted starts afresh.
 .venv/installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12 ...")'
+	@"$$PYTHON" -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12 ...")'
 	@echo 'Installing the locked packages into .venv (about two minutes) ...'
 	@rm -rf .venv
-	@$(PYTHON) -m venv .venv
+	@"$$PYTHON" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -64,5 +64,6 @@ install: .venv/installed
 lock:
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate --extra workflow --extra dev pyproject.toml -o requirements.lock
 
+# Without an environment nothing of ours can be at work.
 clean:
-	rm -rf results data/raw .snakemake
+	@if [ -e .venv/installed ]; then $(LAUNCH) clean; else rm -rf results data/raw .snakemake; fi

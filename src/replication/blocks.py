@@ -31,10 +31,9 @@ from typing import Any
 
 import pandas as pd
 
-from replication.config import svm_blocks
+from replication.config import ConfigError, check_config, load_config, svm_blocks
 from replication.digests import check_digests, check_sums
 from replication.io import AlteredFileError, atomic_path, read_json, sha256_of, write_json
-from replication.launch import merged_configuration
 
 __all__ = ["BlockError", "export_blocks", "identity", "import_blocks", "main"]
 
@@ -300,9 +299,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--experiment", default="faces", choices=sorted(_IMAGES))
     parser.add_argument("--allow-subset", choices=["true", "false"], help="as in the run")
     options = parser.parse_args(arguments)
-    config = merged_configuration(*options.configfile)
-    run = Path("results") / str(config["run"])
     try:
+        config = load_config([Path("config.yaml"), *options.configfile])
+        # Before Snakemake reads the files, which runs code that they may hold.
+        check_config(config, Path("workflow/schemas/config.schema.yaml"))
+        run = Path("results", config["run"])
         if options.action == "export":
             _check_current(config, run, options)
             exported = export_blocks(config, run, options.folder, options.experiment)
@@ -310,7 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             imported, ignored = import_blocks(config, run, options.folder, options.experiment)
             print(f"{len(imported)} blocks imported, {len(ignored)} not asked for by this run")
-    except BlockError as error:
+    except (BlockError, ConfigError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

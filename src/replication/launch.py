@@ -1,99 +1,213 @@
-"""``make reproduce``: start Snakemake so that a killed run needs nobody's hands.
+"""``make reproduce``, ``plan``, ``report`` and ``clean``: what make was given becomes one request.
 
-A killed Snakemake leaves a lock behind and refuses to start again until somebody says that nobody
-else is at work. This launcher can say it, because it holds a lock of the operating system for as
-long as it or its Snakemake lives:
-
-- the lock is taken: another run is active, and the message names the process that lives, be it
-  the launcher or a Snakemake whose launcher was killed;
-- the lock is free, and the last run through the launcher is not on record as ended, because the
-  launcher was killed or saw its Snakemake killed: its Snakemake lock is stale and is removed, and
-  jobs that outlived it are ended, since nobody would take their results in;
-- otherwise a Snakemake lock belongs to a run that was started by hand, and stays.
+``CONFIG``, ``ONLY`` and the others come through the environment, past any shell. The configuration
+is read and checked before Snakemake sees any of it, which is handed one file with the result: its
+own loader runs code that a configuration file may hold.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import fcntl
+import hashlib
 import json
 import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import psutil
-import yaml
-
+from replication.config import ConfigError, check_config, load_config
 from replication.digests import mend
+from replication.run_lock import (
+    RECORD,
+    AnotherRunIsActive,
+    refuse_beside_run_by_hand,
+    run_lock,
+    run_snakemake,
+)
+from replication.sharing import DATASET_OF, FIGURES
 
-__all__ = ["main", "merged_configuration"]
+__all__ = ["LaunchError", "Request", "main"]
 
-
-#: Environment variable of all processes that a launcher starts: the folder they work in, and which
-#: one of that name it is, since containers and moved folders share names.
-_FOLDER_MARK = "REPLICATION_FOLDER"
-#: Where Snakemake keeps the locks of its runs, which it removes however it ends but by a kill.
-_SNAKEMAKE_LOCKS = Path(".snakemake/locks")
+#: What make hands over, see the README.
+_VARIABLES = ("CONFIG", "ARCHIVES", "ALLOW_SUBSET", "ONLY", "TARGET", "CORES")
+_SCHEMA = Path("workflow/schemas/config.schema.yaml")
+#: Folder of the configurations that Snakemake is given, each named by its content, so that a plan
+#: beside a run has one of its own. For the workflow they are the whole configuration.
+_CONFIGURATIONS = Path(".snakemake/configurations")
 #: Named targets that need the claims, see the Snakefile; so does a run without targets.
 _TARGETS_WITH_CLAIMS = {"all", "claims", "shareable"}
-#: Characters of the launcher's record. A constant number is overwritten at one go, so that a kill
-#: at no moment leaves an empty record, which would look like that of a folder never run in.
-_RECORD_LENGTH = 120
 #: File of each kind of report, in the folder of the run.
-_REPORTS = {"full": "report.html", "public": "report-public.html"}
+_REPORTS = {"report": "report.html", "report-public": "report-public.html"}
 
 
-class AnotherRunIsActive(RuntimeError):
-    """The folder's run lock is held by a living process."""
-
-
-class UnknownDataSet(ValueError):
-    """A run is asked for with a data set that the configuration does not have."""
+class LaunchError(ValueError):
+    """A run cannot be asked for like this; the message is one line that says why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the workflow and return Snakemake's exit status, or 1 if another run is active.
+    """Do what a target of the Makefile asks for and return the exit status.
 
-    It is 128 + n if Snakemake was ended by signal n.
+    It is Snakemake's, 128 + n if Snakemake was ended by signal n, and 1 if it was not started.
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m replication.launch", description=__doc__)
+    actions = ["reproduce", "plan", *_REPORTS, "clean"]
+    parser.add_argument("action", choices=actions, nargs="?", default="reproduce")
+    action = parser.parse_args(arguments).action
     try:
-        command = _snakemake_command(options)
-    except UnknownDataSet as error:
-        parser.error(str(error))
-    if options.report:
-        report = Path("results") / str(merged_configuration(*options.configfile).get("run"))
-        report = report / _REPORTS[options.report]
-        report.parent.mkdir(parents=True, exist_ok=True)
-        return subprocess.run([*command, "--report", str(report), "--quiet", "all"]).returncode
-    if options.plan:
-        print(_data_preflight(options), end="", flush=True)
-        return subprocess.run([*command, "--dry-run", "--quiet", "reason", "host"]).returncode
-    start = time.time()
-    try:
-        with _run_lock(Path(".snakemake/launcher.json")) as (lock, last_run_died):
-            if last_run_died:
-                _refuse_beside_run_by_hand()
-                print("The last run was killed; its lock is removed and its finished work kept.")
-                if n_ended := _end_orphans():
-                    print(f"Jobs of it that were still at work are ended: {n_ended}.")
-                subprocess.run([*command, "--unlock", "--quiet", "all"], check=True)
-            results = Path("results") / str(merged_configuration(*options.configfile).get("run"))
-            raw = Path("data/raw") / results.name
-            status = mend(results, raw, lambda files: _make_again(options, files, lock))
-            status = status or _run(command, lock)
-    except AnotherRunIsActive as error:
+        if action == "clean":
+            return _clean()
+        request = Request.from_environment(os.environ)
+        if action in _REPORTS:
+            return _report(request, action)
+        return _plan(request) if action == "plan" else _reproduce(request)
+    except (LaunchError, ConfigError, AnotherRunIsActive, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: the merged and checked configuration, and what to make of it."""
+
+    config: dict[str, Any]
+    targets: list[str]
+    cores: str
+    #: What the user gave, to name the command that makes what is missing.
+    given: dict[str, str]
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Request:
+        """Read what make exports.
+
+        Raises
+        ------
+        LaunchError, ConfigError
+            What is wrong with a variable, or with the configuration.
+        """
+        given = {name: environment[name] for name in _VARIABLES if name in environment}
+        for name, value in given.items():
+            if not value.strip():
+                raise LaunchError(f"{name} is empty; give a value or leave it out")
+        cores = given.get("CORES", "all")
+        if not re.fullmatch("all|[1-9][0-9]{0,5}", cores):
+            raise LaunchError(f"CORES is {cores!r}; allowed are all and whole numbers from 1")
+        only = [name.strip() for name in given["ONLY"].split(",")] if "ONLY" in given else []
+        files = [Path("config.yaml"), *_configuration_files(given.get("CONFIG", "config.yaml"))]
+        config = load_config(files, _overrides(given, only))
+        check_config(config, _SCHEMA)
+        for name in only:
+            if not config["datasets"][name]["enabled"]:
+                raise LaunchError(
+                    f"ONLY: data set {name!r} is off in this configuration "
+                    f"(datasets.{name}.enabled: false), so there is nothing to do"
+                )
+        return cls(config, _targets(given.get("TARGET", ""), config), cores, given)
+
+    @property
+    def results(self) -> Path:
+        """Folder of the run."""
+        return Path("results", self.config["run"])
+
+    @property
+    def command(self) -> str:
+        """What the user would type to make everything."""
+        given = [f"{name}={shlex.quote(value)}" for name, value in self.given.items()]
+        return " ".join(["make reproduce", *given])
+
+    def snakemake(self, *options: str, targets: Sequence[str] | None = None) -> list[str]:
+        """Return the command line of Snakemake, whose configuration is written here."""
+        text = json.dumps(self.config, indent=1, ensure_ascii=False)
+        path = _CONFIGURATIONS / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Another launcher may be at work on the same.
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+        command = [sys.executable, "-m", "replication.screen", "--cores", self.cores]
+        command += ["--configfile", str(path), "--quiet", "reason", "host", *options]
+        return [*command, "--", *(self.targets if targets is None else targets)]
+
+
+def _configuration_files(text: str) -> list[Path]:
+    """Split at blanks, unless there is a file of the whole name."""
+    whole = _expanded("CONFIG", text)
+    return [whole] if whole.is_file() else [_expanded("CONFIG", name) for name in text.split()]
+
+
+def _expanded(variable: str, text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise LaunchError(f"{variable}: there is no home folder for {text!r}") from None
+
+
+def _overrides(given: Mapping[str, str], only: Sequence[str]) -> dict[str, Any]:
+    """Return what the command line says of the configuration, as plain values."""
+    overrides: dict[str, Any] = {}
+    if "ARCHIVES" in given:
+        overrides["archives"] = str(_expanded("ARCHIVES", given["ARCHIVES"]))
+    if "ALLOW_SUBSET" in given:
+        if given["ALLOW_SUBSET"] not in ("true", "false"):
+            found = given["ALLOW_SUBSET"]
+            raise LaunchError(f"ALLOW_SUBSET is {found!r}; allowed are true and false")
+        overrides["allow_subset"] = given["ALLOW_SUBSET"] == "true"
+    if only:
+        known = list(DATASET_OF.values())
+        if unknown := [name for name in only if name not in known]:
+            raise LaunchError(f"ONLY: no data set {unknown[0]!r}; there are {', '.join(known)}")
+        overrides["datasets"] = {name: {"enabled": False} for name in known if name not in only}
+    return overrides
+
+
+def _targets(text: str, config: Mapping[str, Any]) -> list[str]:
+    """Return named targets and files of the run; refuse those for which nothing would be done."""
+    run = config["run"]
+    targets = [os.path.normpath(target) for target in text.split()]
+    for target in targets:
+        if not re.fullmatch(rf"\w+|(results|data/raw)/{run}/.+", target):
+            raise LaunchError(
+                f"TARGET: {target!r} is neither a named target nor a file below results/{run}/"
+            )
+        name = DATASET_OF.get(target)
+        if name and not config["datasets"][name]["enabled"]:
+            raise LaunchError(f"TARGET: {target!r} needs data set {name!r}, which is off here")
+        if target == "figures":
+            _refuse_without_figures(config)
+    return targets
+
+
+def _refuse_without_figures(config: Mapping[str, Any]) -> None:
+    enabled = [e for e, name in DATASET_OF.items() if config["datasets"][name]["enabled"]]
+    if not any(FIGURES[experiment] for experiment in enabled):
+        raise LaunchError(f"this run has no figure (its experiments: {', '.join(enabled)})")
+
+
+def _reproduce(request: Request) -> int:
+    start = time.time()
+    with run_lock() as lock:
+        environment = _environment()
+
+        def make_again(files: list[str]) -> int:
+            # Unless the settings no longer ask for them.
+            plan = request.snakemake("--dry-run", targets=files)
+            if subprocess.run(plan, env=environment, capture_output=True).returncode != 0:
+                return 0
+            return run_snakemake(request.snakemake(targets=files), lock, environment)
+
+        raw = Path("data/raw", request.config["run"])
+        status = mend(request.results, raw, make_again)
+        status = status or run_snakemake(request.snakemake(), lock, environment)
     if status < 0:
         print(
             f"error: Snakemake was ended by signal {-status} ({signal.strsignal(-status)}); "
@@ -102,211 +216,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         # As a shell reports it: Python would turn -9 into 247.
         return 128 - status
+    if status == 0:
+        claims = request.results / "claims.csv"
+        if _claims_are_current(claims, request.targets, start):
+            _say(_claims_summary(claims))
+        _say(f"Results: {request.results}/")
+    return status
+
+
+def _plan(request: Request) -> int:
+    command = request.snakemake("--dry-run")
+    _say(_data_preflight(request.config))
+    return subprocess.run(command, env=_environment()).returncode
+
+
+def _report(request: Request, kind: str) -> int:
+    _refuse_without_figures(request.config)
+    report = request.results / _REPORTS[kind]
+    report.parent.mkdir(parents=True, exist_ok=True)
+    targets = ["shareable"] if kind == "report-public" else None
+    command = request.snakemake("--report", str(report), targets=targets)
+    status = subprocess.run(command, env=_environment()).returncode
     if status != 0:
-        print(_data_faults(results, start), end="", file=sys.stderr)
-    else:
-        if _claims_are_current(results / "claims.csv", options.targets, start):
-            print(_claims_summary(results / "claims.csv"), end="")
-        print(f"Results: {results}/")
+        print(f"error: no report; what is missing is made by: {request.command}", file=sys.stderr)
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m replication.launch", description=__doc__)
-    parser.add_argument("targets", nargs="*", help="named targets or files; default: everything")
-    parser.add_argument(
-        "--configfile",
-        nargs="+",
-        default=[Path("config.yaml")],
-        type=Path,
-        help="what differs from config.yaml; of several files the later wins",
-    )
-    parser.add_argument(
-        "--only", help="data sets that take part, with commas between; the others are left out"
-    )
-    parser.add_argument("--archives", help="folder of the published archives")
-    parser.add_argument("--allow-subset", choices=["true", "false"])
-    parser.add_argument("--cores", default="all")
-    parser.add_argument(
-        "--report",
-        choices=list(_REPORTS),
-        help="only write the report of what is finished; public: without withheld pictures",
-    )
-    parser.add_argument("--plan", action="store_true", help="only say what would be done")
-    return parser
-
-
-def _snakemake_command(options: argparse.Namespace) -> list[str]:
-    """Build the Snakemake command line that the same options stand for."""
-    overrides = []
-    if options.archives:
-        overrides.append(f"archives={json.dumps(options.archives)}")
-    if options.only:
-        overrides.append(f"datasets={json.dumps(_left_out(options))}")
-    if options.allow_subset:
-        overrides.append(f"allow_subset={options.allow_subset}")
-    return [
-        sys.executable,
-        "-m",
-        "snakemake",
-        *(["shareable"] if options.report == "public" else options.targets),
-        "--cores",
-        options.cores,
-        "--configfile",
-        *map(str, options.configfile),
-        *(["--config", *overrides] if overrides else []),
-    ]
-
-
-def _left_out(options: argparse.Namespace) -> dict[str, dict[str, bool]]:
-    """Return the settings that leave all data sets out but those of ``--only``."""
-    if not options.only:
-        return {}
-    known = list(merged_configuration(*options.configfile).get("datasets", {}))
-    wanted = options.only.split(",")
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
-        raise UnknownDataSet(f"--only: no data set {unknown[0]!r}; there are {', '.join(known)}")
-    return {name: {"enabled": False} for name in known if name not in wanted}
-
-
-@contextmanager
-def _run_lock(path: Path) -> Iterator[tuple[IO[str], bool]]:
-    """Hold the folder's run lock; yield its file and whether the last holder was killed."""
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
-    with path.open("r+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AnotherRunIsActive(_describe_holder(_read(file))) from None
-        last_run_died = _read(file).get("state") == "running"
-        _rewrite(file, {"pid": os.getpid(), "state": "running"})
-        yield file, last_run_died
-
-
-def _read(file: IO[str]) -> dict[str, Any]:
-    file.seek(0)
-    content = file.read()
-    return json.loads(content) if content else {}
-
-
-def _rewrite(file: IO[str], record: dict[str, Any]) -> None:
-    # In place: a renamed file would carry no lock.
-    file.seek(0)
-    file.write(json.dumps(record).ljust(_RECORD_LENGTH))
-    file.flush()
-
-
-def _describe_holder(record: dict[str, Any]) -> str:
-    """Name the process that holds the lock: the launcher, or its Snakemake that outlived it."""
-    holders = [record.get("pid"), record.get("snakemake")]
-    pid = next((pid for pid in holders if pid is not None and _is_alive(pid)), "unknown")
-    message = f"another run is active in this folder, pid {pid}"
-    if pid != "unknown" and pid == record.get("snakemake"):
-        message += " (a Snakemake whose launcher was killed)"
-    return message
-
-
-def _this_folder() -> str:
-    folder = Path.cwd()
-    status = folder.stat()
-    return f"{folder} {status.st_dev}:{status.st_ino}"
-
-
-def _other_processes() -> Iterator[psutil.Process]:
-    """Iterate over all processes but this one and those that it stands under."""
-    this = psutil.Process()
-    family = {this, *this.parents()}
-    return (process for process in psutil.process_iter() if process not in family)
-
-
-def _refuse_beside_run_by_hand() -> None:
-    """Raise an error if a Snakemake without a launcher lives in this folder.
-
-    It may have been started since a run of the launcher was killed, and the lock is then its own.
-    """
-    for process in _other_processes():
-        # A process of somebody else, or one that has just ended, shows nothing of itself.
-        with suppress(psutil.Error, OSError):
-            names = [Path(part).name for part in process.cmdline()[:3]]
-            by_hand = _FOLDER_MARK not in process.environ()
-            if "snakemake" in names and by_hand and Path.cwd().samefile(process.cwd()):
-                raise AnotherRunIsActive(
-                    f"another run is active in this folder, pid {process.pid} (a Snakemake that "
-                    "was started by hand)"
-                )
-
-
-def _end_orphans() -> int:
-    """End what a killed run has left at work in this folder; return the number of processes.
-
-    An orphan would compete with the run that does its job again, and might put its file in place
-    after it, when all that is made from the file looks out of date. To be called by the holder of
-    the lock alone, so that no process with the folder's mark belongs to a living Snakemake.
-    """
-    orphans = []
-    for process in _other_processes():
-        # A process of somebody else, or one that has just ended, does not show its environment.
-        with suppress(psutil.Error, OSError):
-            if process.environ().get(_FOLDER_MARK) == _this_folder():
-                process.terminate()
-                orphans.append(process)
-    _, alive = psutil.wait_procs(orphans, timeout=5)
-    for process in alive:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    return len(orphans)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        # A process of somebody else.
-        return True
-    return True
-
-
-def _run(command: Sequence[str], lock: IO[str]) -> int:
-    """Run Snakemake; it inherits the lock and so keeps it should the launcher be killed.
-
-    Whether the run has ended is whether it left no lock of Snakemake's behind. Any exit status of
-    its own says so: Snakemake then removed its lock, and one that stands is that of another run,
-    about which it may have complained. A signal alone does not tell. Snakemake answers an
-    interrupt or a termination by ending its jobs and removing its lock, but early and late in its
-    life, and at each kill, it just dies. Then a lock that was not there before is its own.
-    """
-    locks_of_others = _snakemake_locks()
-    process = subprocess.Popen(
-        [*command, "--quiet", "rules", "reason", "host"],
-        pass_fds=[lock.fileno()],
-        env={**os.environ, _FOLDER_MARK: _this_folder()},
-    )
-    _rewrite(lock, {"pid": os.getpid(), "snakemake": process.pid, "state": "running"})
-    while True:
-        try:
-            status = process.wait()
-            break
-        except KeyboardInterrupt:
-            # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
-            continue
-    if status >= 0 or _snakemake_locks() <= locks_of_others:
-        _rewrite(lock, {"pid": os.getpid(), "state": "ended"})
-    return status
-
-
-def _make_again(options: argparse.Namespace, files: list[str], lock: IO[str]) -> int:
-    """Make files that were set aside, unless the settings no longer ask for them."""
-    command = _snakemake_command(argparse.Namespace(**{**vars(options), "targets": files}))
-    plan = subprocess.run([*command, "--dry-run", "--quiet", "all"], capture_output=True)
-    return _run(command, lock) if plan.returncode == 0 else 0
-
-
-def _snakemake_locks() -> set[str]:
-    return {path.name for path in _SNAKEMAKE_LOCKS.glob("*.lock")}
+def _clean() -> int:
+    """Remove results and unpacked data, unless a run is at work in this folder."""
+    with run_lock():
+        refuse_beside_run_by_hand()
+        notes = [path for path in RECORD.parent.iterdir() if path.name != RECORD.name]
+        for path in (Path("results"), Path("data/raw"), *notes):
+            if path.is_symlink() or path.is_file():
+                path.unlink()
+            elif path.exists():
+                shutil.rmtree(path)
+    return 0
 
 
 def _claims_are_current(path: Path, targets: Sequence[str], start: float) -> bool:
@@ -337,48 +283,45 @@ def _claims_summary(path: Path) -> str:
         if claim["low"] != claim["high"]:
             value += f" {limits}"
         lines.append(f"  {claim['id']:<{width}}  {claim['verdict']:<20} {value}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
-def merged_configuration(*configfiles: Path) -> dict[str, Any]:
-    """Merge the given configurations into the default one, as Snakemake does.
-
-    What is wrong with a file is for Snakemake to say, which reads it too; it counts as empty here.
-    """
-    from snakemake.utils import update_config
-
-    merged: dict[str, Any] = {}
-    for path in (Path("config.yaml"), *configfiles):
-        with suppress(OSError, yaml.YAMLError, AttributeError):
-            update_config(merged, yaml.safe_load(path.read_text(encoding="utf-8")))
-    return merged
-
-
-def _data_faults(results: Path, start: float) -> str:
-    """Repeat what data sets that could not be prepared need, else lost among the messages."""
-    return "".join(
-        "\n" + log.read_text(encoding="utf-8")
-        for log in sorted((results / "logs/prepare_dataset").glob("*.log"))
-        if log.stat().st_mtime >= start and not (results / f"data/{log.stem}.csv").exists()
-    )
+def _environment() -> dict[str, str]:
+    """Return the environment of Snakemake, with a folder for caches that can be written to."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            return dict(os.environ)
+    except OSError as error:
+        own = Path(".snakemake/cache").absolute()
+        _say(
+            f"{cache}: {error.strerror}; caches are kept in {own.relative_to(Path.cwd())} instead."
+        )
+        return {**os.environ, "XDG_CACHE_HOME": str(own), "MPLCONFIGDIR": str(own / "matplotlib")}
 
 
-def _data_preflight(options: argparse.Namespace) -> str:
+def _say(text: str) -> None:
+    """Print; a screen that is closed or full does not matter to what has been computed."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _data_preflight(config: Mapping[str, Any]) -> str:
     """Say of each real data set of the run what is missing, how large and how long to fetch."""
     # Seconds of imports that only a plan is worth.
     from replication.datasets import DATASETS
     from replication.datasets.download import describe_missing
 
-    config = merged_configuration(*options.configfile)
-    archives = Path(options.archives or config.get("archives", "data/archives"))
     texts = []
-    left_out = _left_out(options)
-    for name in DATASETS:
-        settings = {**config.get("datasets", {}).get(name, {}), **left_out.get(name, {})}
+    for name, dataset in DATASETS.items():
+        settings = config["datasets"].get(name, {})
         source = settings.get("source")
         if settings.get("enabled") and source in ("archives", "download"):
-            raw = Path("data/raw") / str(config["run"]) / name
-            missing = describe_missing(DATASETS[name], archives / name, raw)
+            raw = Path("data/raw", config["run"], name)
+            missing = describe_missing(dataset, Path(config["archives"], name), raw)
             what_then = "will be fetched" if source == "download" else "must be put there by hand"
             texts.append(f"{missing}\n  {what_then}\n" if missing else f"{name}: at hand\n")
     return "".join(texts)

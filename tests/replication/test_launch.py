@@ -1,61 +1,184 @@
-"""One run at a time; a killed run's lock needs nobody's hands; a living run's lock stays."""
+"""What make was given becomes one checked configuration, or is refused by name in one line."""
 
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
-import psutil
 import pytest
+from toy_workflow import CONFIG, finish, launch, toy_workflow
 
-from replication.launch import _TARGETS_WITH_CLAIMS, _claims_are_current, _run, _run_lock
-
-SNAKEFILE = """
-rule all:
-    input: expand("out/{{i}}.txt", i=range(3))
-
-rule make:
-    output: "out/{{i}}.txt"
-    shell: "touch started/{{wildcards.i}}; {delay}; echo {{wildcards.i}} > {{output}}"
-"""
+from replication.config import ConfigError
+from replication.launch import (
+    _TARGETS_WITH_CLAIMS,
+    LaunchError,
+    Request,
+    _claims_are_current,
+    _environment,
+    main,
+)
 
 pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "config.yaml").write_text("run: demo\n")
-    (tmp_path / "started").mkdir()
-    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(delay="true"))
-    return tmp_path
+    return toy_workflow(tmp_path)
 
 
-def launch(folder, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "replication.launch", "--cores", "1", *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+@pytest.fixture
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    return folder
 
 
-def finish(process):
-    output, _ = process.communicate(timeout=120)
-    return process.returncode, output
+def request(**given):
+    return Request.from_environment(given)
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.05)
+ODD = [
+    *(
+        "with blank",
+        "it's",
+        'dou"ble',
+        "$(touch PWNED)",
+        "$HOME",
+        "`id`",
+        "a;b",
+        "a#b",
+        "a%b",
+        "a*",
+    ),
+    *(
+        "brack[et]",
+        "bra{ce}",
+        "back\\slash",
+        "-dash",
+        "--help",
+        "a=b",
+        "a~",
+        "12",
+        "null",
+        "new\nline",
+    ),
+    *("ünï→日本", "emoji😀", "trailing ", "[1, 2]", "{a: 1}", "1e-3", "?x", "&a"),
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_name_arrives_as_it_was_given(here, name):
+    (here / name).write_text("seed: 7\n")
+    found = request(CONFIG=name, ARCHIVES=name)
+    assert found.config["seed"] == 7
+    assert found.config["archives"] == name
+    command = found.snakemake()
+    (path,) = (part for part in command if part.endswith(".json"))
+    # What Snakemake is given is JSON, which its loader does not evaluate, and holds the same.
+    assert json.loads((here / path).read_text()) == found.config
+    assert not (here / "PWNED").exists()
+
+
+@pytest.mark.parametrize("value", [*ODD, "$(shell touch PWNED)", "$$(x)", "$@ ${HOME}", "x\\"])
+def test_make_and_its_shell_read_no_value(repository, tmp_path, value):
+    show = f"show:;@{sys.executable} -c 'import os; print(ascii(os.environ[chr(67)]), end=chr(0))'"
+    show = show.replace("chr(67)", '"CONFIG"')
+    makefile = repository / "Makefile"
+    command = ["make", "-s", "-f", str(makefile), f"--eval={show}", "show", f"CONFIG={value}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip("\0") == ascii(value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_configurations_are_separated_by_blanks_and_the_later_wins(here):
+    (here / "large.yaml").write_text("run: large\nsvm: {C: 2, repeats: 50, folds: 5}\n")
+    (here / "short.yaml").write_text("svm: {repeats: 3}\n")
+    found = request(CONFIG="large.yaml short.yaml")
+    assert found.config["svm"] == {"C": 2, "repeats": 3, "folds": 5}
+    assert str(found.results) == "results/large"
+    (here / "large.yaml short.yaml").write_text("run: whole\n")
+    assert str(request(CONFIG="large.yaml short.yaml").results) == "results/whole"
+
+
+def test_a_tilde_is_the_home_folder(here, monkeypatch):
+    monkeypatch.setenv("HOME", str(here / "home"))
+    (here / "home").mkdir()
+    (here / "home/my.yaml").write_text("run: mine\n")
+    found = request(CONFIG="~/my.yaml", ARCHIVES="~/archives")
+    assert found.config["run"] == "mine"
+    assert found.config["archives"] == str(here / "home/archives")
+
+
+def test_only_some_data_sets_take_part(here):
+    found = request(ONLY="uiuc_texture, cmu_mocap").config["datasets"]
+    enabled = {name for name, settings in found.items() if settings["enabled"]}
+    assert enabled == {"uiuc_texture", "cmu_mocap"}
+    assert found["uiuc_texture"]["n"] == 1, "other settings stay"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        *(({name: " "}, f"{name} is empty") for name in ("CONFIG", "ONLY", "ARCHIVES", "TARGET")),
+        *(
+            ({"CORES": cores}, re.escape(f"CORES is {cores!r}; allowed are all and whole"))
+            for cores in ("0", "-1", "1.5", "two", "٣", "1e3", "+1", "1\n")
+        ),
+        *(({"ALLOW_SUBSET": v}, "allowed are true and false") for v in ("yes", "TRUE", "1")),
+        ({"ONLY": "uiuc"}, "ONLY: no data set 'uiuc'; there are uiuc_texture, "),
+        ({"ONLY": "uiuc_texture,"}, "ONLY: no data set ''; there are"),
+        ({"ONLY": "it's"}, 'ONLY: no data set "it\'s"'),
+        ({"ONLY": "cal500"}, r"ONLY: data set 'cal500' is off .*datasets.cal500.enabled: false"),
+        ({"TARGET": "music"}, "TARGET: 'music' needs data set 'cal500', which is off"),
+        ({"TARGET": "--unlock"}, "TARGET: '--unlock' is neither a named target nor a file below"),
+        ({"TARGET": "all results/other/x.csv"}, "'results/other/x.csv' is neither"),
+        ({"TARGET": "results/demo/../other/x.csv"}, "'results/other/x.csv' is neither"),
+        ({"TARGET": "'results/demo/a b'"}, "is neither"),
+        ({"ARCHIVES": "~nobody-of-this-name/x"}, "ARCHIVES: there is no home folder for"),
+        ({"CONFIG": "--forceall"}, "--forceall: No such file"),
+        ({"CONFIG": "config.yaml no\nsuch"}, "no: No such file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name_in_one_line(here, given, message):
+    with pytest.raises((LaunchError, ConfigError), match=message) as caught:
+        request(**given)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_without_figures_has_neither_them_nor_a_report(here, monkeypatch, capsys):
+    (here / "config.yaml").write_text(CONFIG.replace("enabled: false", "enabled: true"))
+    with pytest.raises(LaunchError, match=r"no figure .its experiments: music"):
+        request(ONLY="cal500", TARGET="figures")
+    monkeypatch.setenv("ONLY", "cal500")
+    assert main(["report"]) == 1
+    assert capsys.readouterr().err.startswith("error: this run has no figure")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__use_yte__: true\nseed: ?__import__('pathlib').Path('PWNED').touch()\n",
+        "__use_yte__: true\n__definitions__:\n  - open('PWNED', 'w')\nseed: 1\n",
+        "seed: !!python/object/apply:os.mkdir [PWNED]\n",
+    ],
+)
+@pytest.mark.parametrize("action", ["reproduce", "plan", "report"])
+def test_a_configuration_cannot_run_code(repository, tmp_path, monkeypatch, capsys, text, action):
+    monkeypatch.chdir(repository)
+    (tmp_path / "theirs.yaml").write_text(text)
+    monkeypatch.setenv("CONFIG", f"configs/smoke.yaml {tmp_path / 'theirs.yaml'}")
+    assert main([action]) == 1
+    assert capsys.readouterr().err.startswith("error: ")
+    assert not (repository / "PWNED").exists()
+
+
+def test_caches_go_where_something_can_be_written(here, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
+    assert _environment() == dict(os.environ)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/1/cache")
+    assert _environment()["XDG_CACHE_HOME"] == str(here / ".snakemake/cache")
+    assert capsys.readouterr().out.startswith("/proc/1/cache: ")
 
 
 def test_runs_and_says_how_far_it_is(folder):
@@ -102,7 +225,7 @@ def test_ends_with_the_claims_that_its_targets_need(folder):
     # Now they are out of date, which a run of other targets does not learn.
     (folder / "claims.txt").write_text(CLAIMS.replace("reproduced", "mixed"))
     (folder / "curve.txt").unlink()
-    status, output = finish(launch(folder, "figures"))
+    status, output = finish(launch(folder, TARGET="figures"))
     assert status == 0, output
     assert (folder / "curve.txt").exists()
     assert "Claims:" not in output
@@ -120,260 +243,10 @@ def test_the_targets_that_need_the_claims_are_those_of_the_workflow(repository):
 
 
 def test_plan_makes_nothing(folder):
-    status, output = finish(launch(folder, "--plan"))
+    status, output = finish(launch(folder, "plan"))
     assert status == 0, output
     assert "make" in output
     assert not (folder / "out").exists()
-
-
-def test_a_living_run_is_named_and_left_alone(folder):
-    (folder / "Snakefile").write_text(SNAKEFILE.format(delay="sleep 30"))
-    first = launch(folder)
-    try:
-        wait_for(lambda: list((folder / "started").iterdir()))
-        status, output = finish(launch(folder))
-        assert status == 1
-        assert f"another run is active in this folder, pid {first.pid}" in output
-    finally:
-        os.killpg(first.pid, signal.SIGKILL)
-        first.communicate()
-
-
-def test_after_kill_9_the_same_command_goes_on(folder):
-    # The second job sleeps for as long as the file is absent.
-    delay = "test -e out/0.txt -o -e out/1.txt -o -e out/2.txt || exit 0; test -e awake || sleep 30"
-    (folder / "Snakefile").write_text(SNAKEFILE.format(delay=f"({delay})"))
-    first = launch(folder)
-    wait_for(lambda: len(list((folder / "started").iterdir())) == 2)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    (finished,) = (folder / "out").iterdir()
-    written = finished.stat().st_mtime_ns
-    assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
-    (folder / "awake").touch()
-    status, output = finish(launch(folder))
-    assert status == 0, output
-    assert "its lock is removed" in output
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.txt", "1.txt", "2.txt"]
-    assert finished.stat().st_mtime_ns == written, "finished work is not done again"
-
-
-WAITING = SNAKEFILE.format(delay="while ! test -e awake; do sleep 0.1; done")
-
-
-def record(folder):
-    return json.loads((folder / ".snakemake/launcher.json").read_text())
-
-
-def end_group(process):
-    """End what is left of a run, of which a test may have killed a part."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def test_after_kill_9_of_snakemake_alone_the_same_command_goes_on(folder, repository):
-    """As the system does when memory runs out: the launcher sees it and lives."""
-    # Which makes files again that an orphan finished.
-    shutil.copytree(repository / "profiles", folder / "profiles")
-    (folder / "Snakefile").write_text(WAITING)
-    first = launch(folder)
-    try:
-        wait_for(lambda: list((folder / "started").iterdir()))
-        os.kill(record(folder)["snakemake"], signal.SIGKILL)
-        # The job is an orphan now and keeps the launcher's output open.
-        assert first.wait(timeout=60) == 128 + signal.SIGKILL
-        assert record(folder)["state"] == "running"
-        assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
-        (folder / "awake").touch()
-        assert "Snakemake was ended by signal 9" in finish(first)[1]
-        status, output = finish(launch(folder))
-        assert status == 0, output
-        assert "its lock is removed" in output
-        assert len(list((folder / "out").iterdir())) == 3
-    finally:
-        end_group(first)
-
-
-def is_running(pid):
-    with suppress(psutil.NoSuchProcess):
-        # Where nobody asks for its exit status, a process that has ended stays as a zombie.
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def test_jobs_that_outlive_their_snakemake_are_ended(folder):
-    """Else they put their files in place while, or after, a new run makes them again."""
-    waiting = "echo $$ > pid; while ! test -e awake; do sleep 0.1; done; touch orphan"
-    (folder / "Snakefile").write_text(SNAKEFILE.format(delay=waiting))
-    first, elsewhere = launch(folder), folder / "elsewhere"
-    # One of another folder, whose name begins alike, is none of this run's business.
-    shutil.copytree(folder, elsewhere, ignore=shutil.ignore_patterns("elsewhere", ".snakemake"))
-    other = launch(elsewhere)
-    try:
-        wait_for(lambda: (folder / "pid").exists() and (folder / "pid").read_text())
-        wait_for(lambda: (elsewhere / "pid").exists() and (elsewhere / "pid").read_text())
-        job = int((folder / "pid").read_text())
-        for pid in (record(folder)["pid"], record(folder)["snakemake"]):
-            os.kill(pid, signal.SIGKILL)
-        first.wait(timeout=60)
-        assert is_running(job)
-        (folder / "Snakefile").write_text(SNAKEFILE.format(delay="true"))
-        status, output = finish(launch(folder))
-        assert status == 0, output
-        assert re.search(r"still at work are ended: \d", output)
-        assert not is_running(job)
-        (folder / "awake").touch()
-        assert not (folder / "orphan").exists()
-        assert is_running(int((elsewhere / "pid").read_text()))
-    finally:
-        end_group(first)
-        end_group(other)
-
-
-def test_a_snakemake_that_ends_in_order_has_ended(folder):
-    """A lock that then stands is somebody else's, whichever signal ended Snakemake."""
-    (folder / "Snakefile").write_text(WAITING)
-    first = launch(folder)
-    try:
-        wait_for(lambda: list((folder / "started").iterdir()))
-        os.kill(record(folder)["snakemake"], signal.SIGTERM)
-        (folder / "awake").touch()
-        status, output = finish(first)
-        assert status != 0, output
-        assert not list((folder / ".snakemake").glob("locks/*"))
-        assert record(folder)["state"] == "ended"
-    finally:
-        end_group(first)
-
-
-@pytest.fixture
-def interruptible():
-    """Let children die of an interrupt, which those of a shell's background jobs ignore."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize(
-    ("leaves", "signal_number", "state"),
-    [
-        ("touch .snakemake/locks/1.output.lock", 9, "running"),
-        ("touch .snakemake/locks/1.output.lock", 15, "running"),
-        ("touch .snakemake/locks/1.output.lock", 2, "running"),
-        # Killed before it took its lock, or after it removed it: what stands is another's.
-        ("true", 9, "ended"),
-        ("rm .snakemake/locks/0.output.lock", 2, "ended"),
-    ],
-)
-def test_a_signal_ends_a_run_if_no_lock_of_its_own_is_left(
-    tmp_path, monkeypatch, leaves, signal_number, state
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".snakemake/locks").mkdir(parents=True)
-    (tmp_path / ".snakemake/locks/0.output.lock").touch()
-    script = f"{leaves}; kill -{signal_number} $$"
-    with _run_lock(tmp_path / ".snakemake/launcher.json") as (lock, last_run_died):
-        assert not last_run_died
-        assert _run(["/bin/sh", "-c", script], lock) == -signal_number
-    assert record(tmp_path)["state"] == state
-    with _run_lock(tmp_path / ".snakemake/launcher.json") as (_, last_run_died):
-        assert last_run_died == (state == "running")
-
-
-def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
-    (folder / "Snakefile").write_text(WAITING)
-    first = launch(folder)
-    try:
-        wait_for(lambda: list((folder / "started").iterdir()))
-        os.kill(first.pid, signal.SIGKILL)
-        first.wait(timeout=60)
-        status, output = finish(launch(folder))
-        assert status == 1
-        living = record(folder)["snakemake"]
-        assert living != first.pid
-        assert f"another run is active in this folder, pid {living} (a Snakemake" in output
-        os.kill(living, 0)
-        (folder / "awake").touch()
-        wait_for(lambda: len(list((folder / "out").iterdir())) == 3)
-    finally:
-        end_group(first)
-
-
-def test_a_lock_of_somebody_else_stays(folder):
-    assert finish(launch(folder))[0] == 0
-    assert record(folder)["state"] == "ended"
-    (folder / "out/1.txt").unlink()
-    # As a Snakemake that was started by hand leaves it.
-    (folder / ".snakemake/locks").mkdir(exist_ok=True)
-    (folder / ".snakemake/locks/0.output.lock").write_text("out/1.txt\n")
-    status, output = finish(launch(folder))
-    assert status != 0
-    assert "LockException" in output or "locked" in output
-
-
-def test_a_run_by_hand_after_a_kill_keeps_its_lock(folder):
-    (folder / "Snakefile").write_text(WAITING)
-    killed = launch(folder)
-    wait_for(lambda: list((folder / "started").iterdir()))
-    end_group(killed)
-    snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--rerun-incomplete"]
-    subprocess.run([*snakemake, "--unlock"], cwd=folder, check=True, capture_output=True)
-    for path in (folder / "started").iterdir():
-        path.unlink()
-    by_hand = subprocess.Popen(
-        snakemake, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
-    )
-    try:
-        wait_for(lambda: list((folder / "started").iterdir()))
-        status, output = finish(launch(folder))
-        assert status == 1
-        assert f"another run is active in this folder, pid {by_hand.pid} (a Snakemake" in output
-        assert list((folder / ".snakemake/locks").iterdir())
-        (folder / "awake").touch()
-        assert by_hand.wait(timeout=60) == 0
-        status, output = finish(launch(folder))
-        assert status == 0, output
-        assert "Nothing to be done" in output
-    finally:
-        end_group(by_hand)
-
-
-def test_only_some_data_sets_take_part(folder):
-    (folder / "config.yaml").write_text(
-        "run: demo\ndatasets: {a: {enabled: true, n: 1}, b: {enabled: true}, c: {enabled: true}}\n"
-    )
-    (folder / "Snakefile").write_text(
-        'import json\nconfigfile: "config.yaml"\n'
-        "rule all:\n    output: 'out.txt'\n    run:\n"
-        "        open(output[0], 'w').write(json.dumps(config['datasets']))\n"
-    )
-    status, output = finish(launch(folder, "--only", "a,c"))
-    assert status == 0, output
-    taken = json.loads((folder / "out.txt").read_text())
-    # Snakemake hands nested overrides over as text, which the schema's check reads.
-    enabled = {name: str(settings["enabled"]).lower() for name, settings in taken.items()}
-    assert enabled == {"a": "true", "b": "false", "c": "true"}
-    assert taken["a"]["n"] == 1, "other settings stay"
-    status, output = finish(launch(folder, "--only", "a,d"))
-    assert status != 0
-    assert "no data set 'd'; there are a, b, c" in output
-
-
-def test_of_several_configurations_the_later_wins(folder):
-    (folder / "config.yaml").write_text("run: demo\nsvm: {C: 1, repeats: 100, folds: 5}\n")
-    (folder / "large.yaml").write_text("run: large\nsvm: {C: 2, repeats: 50}\n")
-    (folder / "short.yaml").write_text("svm: {repeats: 3}\n")
-    (folder / "Snakefile").write_text(
-        'import json\nconfigfile: "config.yaml"\n'
-        "rule all:\n    output: 'out.txt'\n    run:\n"
-        "        open(output[0], 'w').write(json.dumps(config['svm']))\n"
-    )
-    status, output = finish(launch(folder, "--configfile", "large.yaml", "short.yaml"))
-    assert status == 0, output
-    assert json.loads((folder / "out.txt").read_text()) == {"C": 2, "repeats": 3, "folds": 5}
-    assert "Results: results/large/" in output
 
 
 REPORTING = """
@@ -397,11 +270,16 @@ def test_the_public_report_holds_what_is_shareable_and_nothing_else(folder):
     (folder / "Snakefile").write_text(REPORTING)
     status, output = finish(launch(folder))
     assert status == 0, output
-    for kind in ("full", "public"):
-        status, output = finish(launch(folder, "--report", kind))
+    for kind in ("report", "report-public"):
+        status, output = finish(launch(folder, kind))
         assert status == 0, output
     full = (folder / "results/demo/report.html").read_text()
     public = (folder / "results/demo/report-public.html").read_text()
     assert "photograph.txt" in full
     assert "curve.txt" in public
     assert "photograph" not in public
+    (folder / "photograph.txt").unlink()
+    status, output = finish(launch(folder, "report", ONLY="uiuc_texture"))
+    assert status != 0
+    assert "photograph.txt" in output
+    assert "is made by: make reproduce ONLY=uiuc_texture CORES=1" in output

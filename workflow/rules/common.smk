@@ -5,6 +5,7 @@ from snakemake.exceptions import WorkflowError
 from replication.config import (
     ConfigError,
     check_config,
+    load_config,
     repeat_blocks,
     share_sources,
     svm_blocks,
@@ -12,7 +13,15 @@ from replication.config import (
 from replication.digests import keep_digests
 from replication.sharing import DATASET_OF, FIGURES, withheld_figures
 
+# Not by `configfile:`, which merges what Snakemake's loader made of the files: of two equal keys it
+# keeps the last. The launcher's file is the whole configuration, others say what differs.
+given = workflow.config_settings
+files = [*map(Path, given.configfiles)]
+if not any(file.parent.match(".snakemake/configurations") for file in files):
+    files.insert(0, Path("config.yaml"))
+
 try:
+    config = load_config(files, given.config)
     check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
 except ConfigError as error:
     raise WorkflowError(str(error))

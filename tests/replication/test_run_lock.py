@@ -1,0 +1,324 @@
+"""One run at a time; a killed run's lock needs nobody's hands; a living run's lock stays."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+import psutil
+import pytest
+from toy_workflow import SNAKEFILE, finish, launch, toy_workflow, wait_for
+
+from replication.launch import main
+from replication.run_lock import RECORD, AnotherRunIsActive, run_lock, run_snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return toy_workflow(tmp_path)
+
+
+def test_a_living_run_is_named_and_left_alone(folder):
+    (folder / "Snakefile").write_text(SNAKEFILE.format(delay="sleep 30"))
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        status, output = finish(launch(folder))
+        assert status == 1
+        assert f"another run is active in this folder, pid {first.pid}" in output
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate()
+
+
+def test_after_kill_9_the_same_command_goes_on(folder):
+    # The second job sleeps for as long as the file is absent.
+    delay = "test -e out/0.txt -o -e out/1.txt -o -e out/2.txt || exit 0; test -e awake || sleep 30"
+    (folder / "Snakefile").write_text(SNAKEFILE.format(delay=f"({delay})"))
+    first = launch(folder)
+    wait_for(lambda: len(list((folder / "started").iterdir())) == 2)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    (finished,) = (folder / "out").iterdir()
+    written = finished.stat().st_mtime_ns
+    assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
+    (folder / "awake").touch()
+    status, output = finish(launch(folder))
+    assert status == 0, output
+    assert "its lock is removed" in output
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.txt", "1.txt", "2.txt"]
+    assert finished.stat().st_mtime_ns == written, "finished work is not done again"
+
+
+WAITING = SNAKEFILE.format(delay="while ! test -e awake; do sleep 0.1; done")
+
+
+def record(folder):
+    return json.loads((folder / ".snakemake/launcher.json").read_text())
+
+
+def end_group(process):
+    """End what is left of a run, of which a test may have killed a part."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_after_kill_9_of_snakemake_alone_the_same_command_goes_on(folder, repository):
+    """As the system does when memory runs out: the launcher sees it and lives."""
+    # Which makes files again that an orphan finished.
+    shutil.copytree(repository / "profiles", folder / "profiles")
+    (folder / "Snakefile").write_text(WAITING)
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        os.kill(record(folder)["snakemake"], signal.SIGKILL)
+        # The job is an orphan now and keeps the launcher's output open.
+        assert first.wait(timeout=60) == 128 + signal.SIGKILL
+        assert record(folder)["state"] == "running"
+        assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
+        (folder / "awake").touch()
+        assert "Snakemake was ended by signal 9" in finish(first)[1]
+        status, output = finish(launch(folder))
+        assert status == 0, output
+        assert "its lock is removed" in output
+        assert len(list((folder / "out").iterdir())) == 3
+    finally:
+        end_group(first)
+
+
+def is_running(pid):
+    with suppress(psutil.NoSuchProcess):
+        # Where nobody asks for its exit status, a process that has ended stays as a zombie.
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def test_jobs_that_outlive_their_snakemake_are_ended(folder):
+    """Else they put their files in place while, or after, a new run makes them again."""
+    waiting = "echo $$ > pid; while ! test -e awake; do sleep 0.1; done; touch orphan"
+    (folder / "Snakefile").write_text(SNAKEFILE.format(delay=waiting))
+    first, elsewhere = launch(folder), folder / "elsewhere"
+    # One of another folder, whose name begins alike, is none of this run's business.
+    shutil.copytree(folder, elsewhere, ignore=shutil.ignore_patterns("elsewhere", ".snakemake"))
+    other = launch(elsewhere)
+    try:
+        wait_for(lambda: (folder / "pid").exists() and (folder / "pid").read_text())
+        wait_for(lambda: (elsewhere / "pid").exists() and (elsewhere / "pid").read_text())
+        job = int((folder / "pid").read_text())
+        for pid in (record(folder)["pid"], record(folder)["snakemake"]):
+            os.kill(pid, signal.SIGKILL)
+        first.wait(timeout=60)
+        assert is_running(job)
+        (folder / "Snakefile").write_text(SNAKEFILE.format(delay="true"))
+        status, output = finish(launch(folder))
+        assert status == 0, output
+        assert re.search(r"still at work are ended: \d", output)
+        assert not is_running(job)
+        (folder / "awake").touch()
+        assert not (folder / "orphan").exists()
+        assert is_running(int((elsewhere / "pid").read_text()))
+    finally:
+        end_group(first)
+        end_group(other)
+
+
+def test_a_snakemake_that_ends_in_order_has_ended(folder):
+    """A lock that then stands is somebody else's, whichever signal ended Snakemake."""
+    (folder / "Snakefile").write_text(WAITING)
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        os.kill(record(folder)["snakemake"], signal.SIGTERM)
+        (folder / "awake").touch()
+        status, output = finish(first)
+        assert status != 0, output
+        assert not list((folder / ".snakemake").glob("locks/*"))
+        assert record(folder)["state"] == "ended"
+    finally:
+        end_group(first)
+
+
+@pytest.fixture
+def interruptible():
+    """Let children die of an interrupt, which those of a shell's background jobs ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize(
+    ("leaves", "signal_number", "state"),
+    [
+        ("touch .snakemake/locks/1.output.lock", 9, "running"),
+        ("touch .snakemake/locks/1.output.lock", 15, "running"),
+        ("touch .snakemake/locks/1.output.lock", 2, "running"),
+        # Killed before it took its lock, or after it removed it: what stands is another's.
+        ("true", 9, "ended"),
+        ("rm .snakemake/locks/0.output.lock", 2, "ended"),
+    ],
+)
+def test_a_signal_ends_a_run_if_no_lock_of_its_own_is_left(
+    tmp_path, monkeypatch, leaves, signal_number, state
+):
+    monkeypatch.chdir(tmp_path)
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.output.lock").touch()
+    script = f"{leaves}; kill -{signal_number} $$"
+    with run_lock() as lock:
+        assert run_snakemake(["/bin/sh", "-c", script], lock, os.environ) == -signal_number
+    assert record(tmp_path)["state"] == state
+    with run_lock():
+        assert locks.exists() == (state == "ended")
+
+
+def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
+    (folder / "Snakefile").write_text(WAITING)
+    first = launch(folder)
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait(timeout=60)
+        status, output = finish(launch(folder))
+        assert status == 1
+        living = record(folder)["snakemake"]
+        assert living != first.pid
+        assert f"another run is active in this folder, pid {living} (a Snakemake" in output
+        os.kill(living, 0)
+        (folder / "awake").touch()
+        wait_for(lambda: len(list((folder / "out").iterdir())) == 3)
+    finally:
+        end_group(first)
+
+
+def test_a_lock_of_somebody_else_stays(folder):
+    assert finish(launch(folder))[0] == 0
+    assert record(folder)["state"] == "ended"
+    (folder / "out/1.txt").unlink()
+    # As a Snakemake that was started by hand leaves it.
+    (folder / ".snakemake/locks").mkdir(exist_ok=True)
+    (folder / ".snakemake/locks/0.output.lock").write_text("out/1.txt\n")
+    status, output = finish(launch(folder))
+    assert status != 0
+    assert "LockException" in output or "locked" in output
+
+
+def test_a_run_by_hand_after_a_kill_keeps_its_lock(folder):
+    (folder / "Snakefile").write_text(WAITING)
+    killed = launch(folder)
+    wait_for(lambda: list((folder / "started").iterdir()))
+    end_group(killed)
+    snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--rerun-incomplete"]
+    subprocess.run([*snakemake, "--unlock"], cwd=folder, check=True, capture_output=True)
+    for path in (folder / "started").iterdir():
+        path.unlink()
+    by_hand = subprocess.Popen(
+        snakemake, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for(lambda: list((folder / "started").iterdir()))
+        status, output = finish(launch(folder))
+        assert status == 1
+        assert f"another run is active in this folder, pid {by_hand.pid} (a Snakemake" in output
+        assert list((folder / ".snakemake/locks").iterdir())
+        (folder / "awake").touch()
+        assert by_hand.wait(timeout=60) == 0
+        status, output = finish(launch(folder))
+        assert status == 0, output
+        assert "Nothing to be done" in output
+    finally:
+        end_group(by_hand)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in a folder of Snakemake's that holds a lock of a run that has ended or died."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake/locks").mkdir(parents=True)
+    (tmp_path / ".snakemake/locks/0.output.lock").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(
+            b"",
+            b"\0" * 120,
+            b'{"pid": 12, "sta',
+            b"garbage",
+            b"\xff\xfe{}",
+            b'{"state": "ended"}{}',
+        ),
+        *(b"[]", b"1", b"null", b'{"pid": 1}', b'{"state": "paused"}'),
+        b'{"pid": "abc", "state": "running"}',
+    ],
+)
+def test_a_record_that_a_power_cut_spoiled_is_set_aside_with_a_word(here, capsys, content):
+    RECORD.write_bytes(content)
+    with run_lock():
+        assert record(here) == {"pid": os.getpid(), "state": "ended"}
+    output = capsys.readouterr().out
+    assert "launcher.json is not readable" in output
+    assert "its lock is removed" in output
+    assert not (here / ".snakemake/locks").exists()
+    with run_lock():
+        assert capsys.readouterr().out == ""
+
+
+def test_a_folder_in_place_of_the_record_is_set_aside(here):
+    RECORD.mkdir()
+    with run_lock():
+        assert record(here)["state"] == "ended"
+
+
+def test_without_a_record_a_lock_is_somebody_elses(here, capsys):
+    with run_lock():
+        assert capsys.readouterr().out == ""
+    assert (here / ".snakemake/locks/0.output.lock").exists()
+
+
+def test_clean_removes_what_runs_made_and_nothing_else(here, capsys):
+    elsewhere = here / "elsewhere"
+    for path in (elsewhere, here / "data/raw", here / "data/archives"):
+        path.mkdir(parents=True)
+        (path / "file").touch()
+    (here / "results").symlink_to(elsewhere)
+    assert main(["clean"]) == 0
+    left = sorted(str(path.relative_to(here)) for path in here.rglob("*") if path.is_file())
+    assert left == [".snakemake/launcher.json", "data/archives/file", "elsewhere/file"]
+    assert not (here / "results").is_symlink()
+    assert main(["clean"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_clean_refuses_beside_a_living_run(here, capsys):
+    (here / "results").mkdir()
+    with run_lock():
+        assert main(["clean"]) == 1
+        with pytest.raises(AnotherRunIsActive), run_lock():
+            pass
+    message = f"error: another run is active in this folder, pid {os.getpid()}\n"
+    assert capsys.readouterr().err == message
+    assert (here / "results").exists()
+
+
+def test_clean_refuses_beside_a_snakemake_that_was_started_by_hand(here, capsys):
+    (here / "results").mkdir()
+    command = ["sleep", "60"]
+    by_hand = subprocess.Popen(["snakemake", "60"], executable=shutil.which(command[0]))
+    try:
+        assert main(["clean"]) == 1
+        assert f"pid {by_hand.pid} (a Snakemake" in capsys.readouterr().err
+        assert (here / "results").exists()
+    finally:
+        by_hand.kill()
+        by_hand.wait()
