@@ -302,7 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config([Path("config.yaml"), *options.configfile])
         # Before Snakemake reads the files, which runs code that they may hold.
-        check_config(config, Path("workflow/schemas/config.schema.yaml"))
+        check_config(config, Path("workflow/schemas/config.schema.yaml").absolute())
         run = Path("results", config["run"])
         if options.action == "export":
             _check_current(config, run, options)

@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,13 +106,15 @@ class Request:
         only = [name.strip() for name in given["ONLY"].split(",")] if "ONLY" in given else []
         files = [Path("config.yaml"), *_configuration_files(given.get("CONFIG", "config.yaml"))]
         config = load_config(files, _overrides(given, only))
-        check_config(config, _SCHEMA)
         for name in only:
-            if not config["datasets"][name]["enabled"]:
-                raise LaunchError(
-                    f"ONLY: data set {name!r} is off in this configuration "
-                    f"(datasets.{name}.enabled: false), so there is nothing to do"
-                )
+            # Whatever is not as the schema wants it is for the schema to say.
+            with suppress(KeyError, TypeError):
+                if config["datasets"][name]["enabled"] is False:
+                    raise LaunchError(
+                        f"ONLY: data set {name!r} is off in this configuration "
+                        f"(datasets.{name}.enabled: false), so there is nothing to do"
+                    )
+        check_config(config, _SCHEMA.absolute())
         return cls(config, _targets(given.get("TARGET", ""), config), cores, given)
 
     @property

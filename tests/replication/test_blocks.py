@@ -227,8 +227,15 @@ def test_equal_blocks_give_equal_bytes(exported):
     assert pd.read_csv(packed)["value"].tolist() == [0.25]
 
 
+def accept_every_configuration(folder):
+    schema = folder / "workflow/schemas/config.schema.yaml"
+    schema.parent.mkdir(parents=True)
+    schema.write_text("type: object\n")
+
+
 def test_command_line(exported, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    accept_every_configuration(tmp_path)
     (tmp_path / "config.yaml").write_text(str({**CONFIG, "run": "third"}))
     assert blocks.main(["import", str(exported)]) == 1
     assert "error:" in capsys.readouterr().err
@@ -240,6 +247,7 @@ def test_command_line(exported, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("levels", [1, 2])
 def test_blocks_of_other_settings_are_not_exported(tmp_path, monkeypatch, capsys, levels):
     """A block was computed with level 1; the configuration may say something else by now."""
+    accept_every_configuration(tmp_path)
     (tmp_path / "Snakefile").write_text(
         'configfile: "config.yaml"\n'
         "rule block:\n"
