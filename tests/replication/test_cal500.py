@@ -239,6 +239,15 @@ def test_altered_or_missing_annotations_are_never_used(place):
         place.prepare()
 
 
+@pytest.mark.parametrize("ends", [b"\r\n", b"\r"])
+def test_annotations_are_the_same_whatever_their_line_ends(place, ends):
+    path = place.mine / "hardAnnotations.txt"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"\n", ends))
+    assert songs_of(place.prepare()) == sorted(SONGS)
+    assert (place.raw / path.name).read_bytes() == content
+
+
 def test_a_second_run_needs_no_archives_and_changes_nothing(place):
     first = place.prepare()
     stamps = {path: path.stat().st_mtime_ns for path in place.raw.rglob("*.mp3")}

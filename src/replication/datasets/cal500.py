@@ -20,7 +20,7 @@ from typing import Any
 
 import joblib
 
-from replication.datasets.catalog import DataSet, read_checksums, read_published
+from replication.datasets.catalog import DataSet, as_published, read_checksums, read_published
 from replication.datasets.embedded.song_tags import TAGS, VERSION
 from replication.datasets.manifest import Prepared, RawFolder, Request, build_table, standing
 from replication.datasets.song_annotations import (
@@ -219,13 +219,14 @@ def _take_annotations(request: Request, raw: Path, listed: Mapping[str, str]) ->
                 "no folder of archives was named" if source is None else f"{source}: no such file"
             )
             raise Cal500Error(f"{request.dataset.name}: {file} is missing ({where})")
-        found = sha256_of(source)
-        if found != expected:
+        published = as_published(source.read_bytes(), file, listed)
+        if published is None:
             raise Cal500Error(
-                f"{source}: differs from the published file (SHA-256 {found}, published "
-                f"{expected}); altered data are never used"
+                f"{source}: differs from the published file by more than line ends (SHA-256 "
+                f"{sha256_of(source)}, published {expected}); altered data are never used"
             )
-        _copy(source, raw / file)
+        with atomic_path(raw / file) as temporary:
+            temporary.write_bytes(published)
     if request.archives is not None and (request.archives / _NOTICE).is_file():
         _copy(request.archives / _NOTICE, raw / _NOTICE)
 
