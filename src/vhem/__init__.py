@@ -19,11 +19,11 @@ Fifty hmmlearn models into three, and the centres back as hmmlearn models:
 
 >>> import numpy as np
 >>> from hmmlearn.hmm import GaussianHMM
->>> from vhem import H3M, VHEM
+>>> from vhem import VHEM
 >>> rng = np.random.default_rng(0)
 >>> series = [rng.normal(5 * (i % 3), 1.0, size=(100, 2)) for i in range(50)]
 >>> models = [GaussianHMM(2, random_state=0).fit(y) for y in series]
->>> vhem = VHEM(n_components=3, random_state=0).fit(H3M.from_hmmlearn(models))
+>>> vhem = VHEM(n_components=3, random_state=0).fit(models)
 >>> sorted(np.bincount(vhem.labels_).tolist())
 [16, 17, 17]
 >>> vhem.model_.to_hmmlearn()[0]

@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._inputs import as_h3m, first_of, is_hmm
 from ._numerics import log_or_floor, logsumexp_last
+from ._validation import check_number
 
 __all__ = ["SAMPLES_PER_MODEL", "MixtureClusterer", "assign", "virtual_counts"]
 
@@ -38,6 +39,8 @@ Integers = NDArray[np.int64]
 # Virtual samples for each base model (the extended paper's choice for motion): assignments are
 # practically hard.
 SAMPLES_PER_MODEL = 1e4
+# Assignments are hard long before; more would overflow.
+_MOST_SAMPLES = 1e100
 
 
 def virtual_counts(weights: Floats, samples_per_model: float) -> Floats:
@@ -74,6 +77,7 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
 
     model_: Any
     labels_: Integers
+    _samples_per_model: float
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -81,6 +85,19 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+    def _total_samples(self, virtual_samples: float | None, base_weights: Floats) -> float:
+        """Return ``N``, and keep the virtual samples of a model for new ones."""
+        present = int((base_weights > 0).sum())
+        total = SAMPLES_PER_MODEL * present
+        if virtual_samples is not None:
+            total = check_number("virtual_samples", virtual_samples, positive=True)
+            if total > _MOST_SAMPLES:
+                raise ValueError(
+                    f"virtual_samples is {total:g}, expected at most {_MOST_SAMPLES:g}"
+                )
+        self._samples_per_model = total / present
+        return total
 
     def fit_predict(self, X: Any, y: object = None, **options: Any) -> Integers:
         """Fit and return ``labels_``.

@@ -23,7 +23,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, assign, virtual_counts
+from ._clustering import MixtureClusterer, assign, virtual_counts
 from ._inputs import warn_of_duplicates
 from ._parallel import single_threaded
 from ._update import finite
@@ -212,8 +212,6 @@ class HEMEstimator(MixtureClusterer):
         check_count("n_components", self.n_components)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter, 0)
-        if self.virtual_samples is not None:
-            check_number("virtual_samples", self.virtual_samples, positive=True)
         check_number("covariance_floor", self.covariance_floor, positive=True)
         if self.tol is not None:
             check_number("tol", self.tol)
@@ -228,11 +226,7 @@ class HEMEstimator(MixtureClusterer):
     def _run(
         self, problem: HEMProblem[Model, Any], initial: Model, base_weights: Floats
     ) -> HEMRun[Model]:
-        present = int((base_weights > 0).sum())
-        samples = self.virtual_samples
-        if samples is None:
-            samples = SAMPLES_PER_MODEL * present
-        self._samples_per_model = samples / present
+        samples = self._total_samples(self.virtual_samples, base_weights)
         return run_hem(problem, initial, base_weights, samples, self.tol, self.max_iter)
 
     def _problem(self, base: Any) -> HEMProblem[Any, Any]:

@@ -173,6 +173,12 @@ class ParameterKMeans(MixtureClusterer):
         Whether the alignment and k-means converged.
     timings_ : dict of str to float
         Seconds: ``"alignment"`` and ``"kmeans"``.
+
+    Notes
+    -----
+    ``predict`` gives a new HMM, of the same size, to the nearest mean of vectors. ``score`` of
+    models is the bound of :class:`vhem.VHEM` per virtual sequence of 10 observations, with the
+    centres as its reduced mixture.
     """
 
     model_: H3M
@@ -333,6 +339,12 @@ class SampledKLClustering(MixtureClusterer):
         Whether k-means converged.
     timings_ : dict of str to float
         Seconds: ``"divergence"`` and ``"spectral"``.
+
+    Notes
+    -----
+    ``predict`` samples a new HMM and gives it to the centre under which its sequences are most
+    probable, weights included; apart from these it is the centre of smallest sampled divergence.
+    Models of the fit, whose ``labels_`` come from the embedding, can change the cluster.
 
     References
     ----------

@@ -75,11 +75,11 @@ class _Bag(NamedTuple):
 
 def _bag_of(h3m: H3M, length: int) -> _Bag:
     """Return the Gaussians that sequences of HMMs come from, whatever their order in time."""
-    occupancy, state = np.zeros_like(h3m.startprob), h3m.startprob
+    visits, state = np.zeros_like(h3m.startprob), h3m.startprob
     for _ in range(length):
-        occupancy += state / length
+        visits += state
         state = (state[:, None] @ h3m.transmat)[:, 0]
-    shares = occupancy[..., None] * h3m.mixture_weights
+    shares = (visits / length)[..., None] * h3m.mixture_weights
     per_model = shares[0].size
     return _Bag(
         (h3m.weights[:, None, None] * shares).ravel(),
@@ -206,6 +206,11 @@ class HEMGMM(HEMEstimator):
         Final objective of every start.
     timings_ : dict of str to float
         Seconds: ``"init"`` and ``"em"``.
+
+    Notes
+    -----
+    ``predict`` gives an HMM, or a sequence, to the component that takes the largest part of its
+    Gaussians, or frames. ``score`` of HMMs is the objective for one virtual point.
 
     Examples
     --------

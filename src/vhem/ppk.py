@@ -487,6 +487,13 @@ class PPKSpectralClustering(MixtureClusterer):
     timings_ : dict of str to float
         Seconds: ``"kernel"``, ``"spectral"`` and ``"centers"``.
 
+    Notes
+    -----
+    ``predict`` gives a new HMM to the centre in ``model_`` with which its kernel is largest. The
+    papers do not extend the embedding to new models; those of the fit, whose ``labels_`` come from
+    it, can change the cluster. ``score`` of models is the bound of :class:`vhem.VHEM` per virtual
+    sequence, with the centres as its reduced mixture.
+
     References
     ----------
     .. [1] T. Jebara, Y. Song, K. Thadani, "Spectral clustering and embedding with hidden Markov

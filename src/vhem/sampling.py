@@ -95,6 +95,11 @@ class SHEM(MixtureClusterer):
         Final objective of every start.
     timings_ : dict of str to float
         Seconds: ``"sampling"`` and ``"em"``.
+
+    Notes
+    -----
+    ``predict`` and ``score`` sample new HMMs as ``fit`` does, with ``random_state`` again, so that
+    with an integer there the models of the fit give the samples of the fit.
     """
 
     model_: H3M

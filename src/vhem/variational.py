@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from ._clustering import MixtureClusterer, virtual_counts
 from ._compile import compiled
 from ._inputs import as_h3m, bytes_of, warn_of_duplicates
 from ._moments import gaussian_moments, natural_parameters
@@ -337,6 +337,7 @@ def expected_log_likelihood(base: Models, reduced: Models, length: int) -> Float
     Examples
     --------
     >>> import numpy as np
+    >>> from vhem import HMM
     >>> point = HMM([1.0], [[1.0]], [[1.0]], [[[0.0]]], [[[1.0]]])
     >>> entropy = 0.5 * np.log(2 * np.pi * np.e)
     >>> bool(np.isclose(expected_log_likelihood([point], [point], length=7), -7 * entropy)[0, 0])
@@ -424,6 +425,11 @@ class VHEM(MixtureClusterer):
     -----
     A base component of weight zero changes nothing; it gets the assignments ``model_.weights``.
 
+    ``predict`` assigns a new HMM as Equation 10 does, by ``log omega_j + N_i L_HMM^ij`` with the
+    :math:`N_i` of an average base component, and a sequence by its log-likelihoods and the
+    weights. ``score`` of models is the objective for one virtual sequence:
+    ``score(base)`` is ``lower_bound_ / N``.
+
     A component that is left with less than half a base HMM (weight below 1 / (2 K_b)) is placed
     once on the base HMM that is explained worst, if that raises the objective.
 
@@ -435,16 +441,19 @@ class VHEM(MixtureClusterer):
     Examples
     --------
     >>> import numpy as np
+    >>> from vhem import HMM, VHEM
     >>> rng = np.random.default_rng(0)
     >>> def hmm(level):
     ...     means = np.array([[[level]], [[level + 1.0]]]) + 0.1 * rng.normal(size=(2, 1, 1))
     ...     return HMM(
     ...         [0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], np.ones((2, 1)), means, np.ones((2, 1, 1))
     ...     )
-    >>> base = H3M.from_hmms([hmm(level) for level in [0.0, 0.0, 0.0, 20.0, 20.0]])
+    >>> base = [hmm(level) for level in [0.0, 0.0, 0.0, 20.0, 20.0]]
     >>> vhem = VHEM(n_components=2, random_state=0).fit(base)
     >>> vhem.labels_ == vhem.labels_[0]
     array([ True,  True,  True, False, False])
+    >>> bool(vhem.predict(hmm(21.0)) == vhem.labels_[-1])
+    True
     >>> vhem.model_
     H3M(n_components=2, n_states=2, n_mix=1, n_features=1, covariance_type='diag')
     """
@@ -575,8 +584,6 @@ class VHEM(MixtureClusterer):
         check_count("max_iter", self.max_iter, 0)
         if self.tol is not None:
             check_number("tol", self.tol)
-        if self.virtual_samples is not None:
-            check_number("virtual_samples", self.virtual_samples, positive=True)
         check_number("covariance_floor", self.covariance_floor)
         check_number("reg_covar", self.reg_covar)
         present = int((base.weights > 0).sum())
@@ -601,16 +608,11 @@ class VHEM(MixtureClusterer):
     def _problem(self, base: H3M, n_reduced_gaussians: int) -> _Problem:
         kind = self.init.covariance_type if isinstance(self.init, H3M) else base.covariance_type
         centre = _centre(base)
-        present = int((base.weights > 0).sum())
-        samples = self.virtual_samples
-        if samples is None:
-            samples = SAMPLES_PER_MODEL * present
-        self._samples_per_model = samples / present
         return _Problem(
             base,
             _lay_out(base, centre, kind == "full", n_reduced_gaussians),
             centre,
-            float(samples),
+            self._total_samples(self.virtual_samples, base.weights),
             self.virtual_length,
             float(self.covariance_floor),
             _smallest_variances(base, kind == "full"),

@@ -369,7 +369,8 @@ def test_one_component_of_identical_textures_explains_them_as_they_do_themselves
 def test_identical_textures_in_two_clusters_have_an_answer():
     texture = random_texture(np.random.default_rng(1), 2, 4)
     for init in ("base", "split"):
-        hem = HEMDTM(2, n_init=1, init=init, random_state=0).fit([texture] * 4)
+        with pytest.warns(UserWarning, match="only 1 base components are distinct"):
+            hem = HEMDTM(2, n_init=1, init=init, random_state=0).fit([texture] * 4)
         assert np.isfinite(hem.history_).all()
         np.testing.assert_allclose(hem.responsibilities_.sum(axis=1), 1.0)
 

@@ -633,7 +633,8 @@ def test_identical_models_share_assignments():
     rng = np.random.default_rng(26)
     hmm = random_hmm(rng, 2, 1, 2)
     base = H3M.from_hmms([hmm] * 6)
-    vhem = VHEM(3, n_init=1, random_state=0, tol=None, max_iter=5).fit(base)
+    with pytest.warns(UserWarning, match="only 1 base models are distinct"):
+        vhem = VHEM(3, n_init=1, random_state=0, tol=None, max_iter=5).fit(base)
     np.testing.assert_allclose(vhem.responsibilities_, 1 / 3, rtol=1e-9)
     assert np.isfinite(vhem.lower_bound_)
 
@@ -805,6 +806,7 @@ def test_empty_component_is_put_to_use():
     np.testing.assert_array_equal(vhem.labels_[:, None] == vhem.labels_, labels[:, None] == labels)
 
 
+@pytest.mark.filterwarnings("ignore:n_components is 3, but only 1 base models")
 def test_component_of_weight_zero_stays_finite():
     rng = np.random.default_rng(38)
     base = H3M.from_hmms([random_hmm(rng, 2, 1, 2)] * 4)
