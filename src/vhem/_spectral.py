@@ -35,7 +35,7 @@ def spectral_embedding(log_affinity: Floats, n_dimensions: int) -> tuple[Floats,
     Parameters
     ----------
     log_affinity : array, shape (n, n)
-        Logarithms of the affinities; the diagonal is not used.
+        Logarithms of the affinities, -inf for none; the diagonal is not used.
     n_dimensions : int
         Number of leading eigenvectors, at most n.
 
@@ -43,6 +43,8 @@ def spectral_embedding(log_affinity: Floats, n_dimensions: int) -> tuple[Floats,
     -------
     embedding : array, shape (n, n_dimensions)
         Rows of unit length. An item that has no part in any of the eigenvectors has the row 0.
+        An item without affinity to any other has eigenvalue 0: connected parts, whose leading
+        eigenvalue is 1, come first, and it gets a direction of its own only after them.
     n_parts : int
         Connected parts of the graph, where an affinity below rounding counts as none.
     """
@@ -51,7 +53,9 @@ def spectral_embedding(log_affinity: Floats, n_dimensions: int) -> tuple[Floats,
     np.fill_diagonal(off_diagonal, -np.inf)
     if n_items == 1:
         return np.ones((1, 1)), 1
-    log_degrees = logsumexp_last(off_diagonal)
+    connected = (off_diagonal > -np.inf).any(axis=1)
+    log_degrees = np.zeros(n_items)
+    log_degrees[connected] = logsumexp_last(off_diagonal[connected])
     scaled = np.exp(off_diagonal - 0.5 * (log_degrees[:, None] + log_degrees))
     n_parts, _ = connected_components(scaled > n_items * np.finfo(np.float64).eps, directed=False)
     _, vectors = linalg.eigh(scaled, subset_by_index=[n_items - n_dimensions, n_items - 1])
