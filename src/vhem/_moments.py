@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ._numerics import log_or_floor
 
 __all__ = [
+    "LOG_2PI",
     "gaussian_moments",
     "n_moments",
     "natural_parameters",
@@ -34,7 +35,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Real = TypeVar("Real", np.float32, np.float64)
-_LOG_2PI = float(np.log(2.0 * np.pi))
+LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 def n_moments(n_features: int, full: bool) -> int:
@@ -135,7 +136,7 @@ def natural_parameters(weights: Floats, means: Floats, covars: Floats) -> Floats
         theta[:, d + 1 :] = -0.5 / covars
     theta[:, 1 : d + 1] = linear
     theta[:, 0] = log_or_floor(weights) - 0.5 * (
-        d * _LOG_2PI + log_det + np.einsum("qa,qa->q", linear, means)
+        d * LOG_2PI + log_det + np.einsum("qa,qa->q", linear, means)
     )
     return theta
 

@@ -23,7 +23,7 @@ _SUM_TOLERANCE = 1e-6
 _SYMMETRY_TOLERANCE = 1e-8
 # Squares of larger numbers, and sums of those, leave the range of double precision.
 _LARGEST = 1e150
-LARGEST_COVARIANCE = _LARGEST**2
+LARGEST_COVARIANCE = 1e300
 
 
 def check_count(name: str, value: object, minimum: int = 1) -> int:
@@ -80,7 +80,7 @@ def real_array(name: str, value: ArrayLike, largest: float = _LARGEST) -> Floats
     if wrong.any():
         index = _first(wrong)
         allowed = "finite number" if not np.isfinite(array[index]) else "smaller number"
-        reason = "" if not np.isfinite(array[index]) else ": its square overflows, rescale the data"
+        reason = "" if not np.isfinite(array[index]) else ": squares overflow, rescale the data"
         raise ValueError(f"{_where(name, index)} is {array[index]}, expected a {allowed}{reason}")
     return array
 

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import linalg
 
 from ._compile import compiled
-from ._moments import natural_parameters, point_moments
+from ._moments import LOG_2PI, natural_parameters, point_moments
 from ._numerics import (
     SMALLEST_SUM,
     fast_exp,
@@ -56,6 +57,8 @@ Integers = NDArray[np.int64]
 # Numbers in the table of a chunk (Gaussians x frames): 1 MiB of float64.
 _CHUNK_TERMS = 2**17
 _CHUNK_MOMENTS = 2**20
+# Nats that rounding may cost a log-density, by the bits of its numbers.
+_TOLERABLE_LOSS = {64: 1e-6, 32: 1e-2}
 
 
 def check_sequences(
@@ -252,6 +255,10 @@ def _viterbi_path(log_emission: Any, log_startprob: Any, log_transmat: Any, path
 class Densities:
     """Natural parameters of the Gaussians of a mixture of HMMs, for one model and many chunks.
 
+    The expansion of ``(y - mu)^2 / v`` into moments loses ``eps mu^2 / v`` nats. Gaussians that
+    would lose more than is tolerable, because they are many standard deviations from the centre,
+    are evaluated by the difference itself.
+
     Parameters
     ----------
     h3m : H3M
@@ -265,34 +272,70 @@ class Densities:
     def __init__(self, h3m: H3M, centre: Floats, dtype: DTypeLike = np.float64) -> None:
         self.full = h3m.covariance_type == "full"
         self.shape = h3m.mixture_weights.shape
+        self.centre = centre
         n_gaussians = h3m.mixture_weights.size
-        self.theta = natural_parameters(
-            h3m.mixture_weights.ravel(),
-            h3m.means.reshape(n_gaussians, -1) - centre,
-            h3m.covars.reshape(n_gaussians, *h3m.covars.shape[3:]),
-        ).astype(dtype, copy=False)
+        weights = h3m.mixture_weights.ravel()
+        means = h3m.means.reshape(n_gaussians, -1)
+        covars = h3m.covars.reshape(n_gaussians, *h3m.covars.shape[3:])
+        with np.errstate(over="ignore", invalid="ignore"):
+            theta = natural_parameters(weights, means - centre, covars)
+            squares = (theta[:, 1 : len(centre) + 1] * (means - centre)).sum(axis=1)
+            self.theta = theta.astype(dtype, copy=False)
+        info = np.finfo(self.theta.dtype)
+        self.differing = np.flatnonzero(~(info.eps * squares <= _TOLERABLE_LOSS[info.bits]))
+        self.weights, self.means, self.covars = (
+            array[self.differing] for array in (weights, means, covars)
+        )
 
-    def emissions(self, moments: NDArray[np.floating]) -> tuple[Floats, NDArray[np.floating]]:
+    def emissions(
+        self, moments: NDArray[np.floating], frames: Floats | None = None
+    ) -> tuple[Floats, NDArray[np.floating]]:
         """Log-densities of frames in every state, and each Gaussian's share in them.
 
         Parameters
         ----------
         moments : array, shape (F, T)
             See :func:`vhem._moments.point_moments`.
+        frames : array, shape (T, d), optional
+            The frames as they were before the centre was subtracted, which costs digits.
 
         Returns
         -------
         log_emission : array, shape (K, S, T)
-            ``log p(y_t | s)``.
+            ``log p(y_t | s)``; -inf if it is below the range of double precision.
         shares : array, shape (K*S, M, T)
             Posterior of the Gaussian given state and frame.
         """
         components, states, mixtures = self.shape
         n_frames = moments.shape[1]
-        shares = (self.theta @ moments).reshape(components * states, mixtures, n_frames)
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = self.theta @ moments
+        if self.differing.size:
+            points = moments[1 : len(self.centre) + 1].T + self.centre if frames is None else frames
+            terms[self.differing] = self._by_differences(points)
+        shares = terms.reshape(components * states, mixtures, n_frames)
         log_emission = np.empty((components * states, n_frames))
         mixture_terms(shares, log_emission)
         return log_emission.reshape(components, states, n_frames), shares
+
+    def _by_differences(self, points: Floats) -> Floats:
+        """``log c + log N(y)`` of the Gaussians far from the centre, shape (Q, T)."""
+        result = np.empty((len(self.differing), len(points)))
+        for q, (mean, covar) in enumerate(zip(self.means, self.covars, strict=True)):
+            differences = (points - mean).T
+            with np.errstate(over="ignore", invalid="ignore"):
+                if self.full:
+                    factor = np.linalg.cholesky(covar)
+                    scale = np.diagonal(factor)
+                    scaled = linalg.solve_triangular(
+                        factor, differences, lower=True, check_finite=False
+                    )
+                else:
+                    scale = np.sqrt(covar)
+                    scaled = differences / scale[:, None]
+                squares = (scaled * scaled).sum(axis=0)
+            result[q] = -0.5 * (len(mean) * LOG_2PI + 2.0 * np.log(scale).sum() + squares)
+        return result + log_or_floor(self.weights)[:, None]
 
 
 def chunk_borders(sizes: Integers, limit: int) -> Integers:
@@ -350,9 +393,20 @@ def component_log_likelihoods(h3m: H3M, sequences: Sequence[ArrayLike]) -> Float
     with single_threaded():
         for items, part, starts in _chunks(frames, lengths, limit):
             moments = point_moments(np.ascontiguousarray((part - centre).T), densities.full)
-            log_emission, _ = densities.emissions(moments)
+            log_emission, _ = densities.emissions(moments, part)
             result[items] = run_backward(h3m, log_emission, starts)[-1]
+    outside = ~np.isfinite(result)
+    if outside.any():
+        i, k = np.argwhere(outside)[0]
+        raise ValueError(_too_improbable(f"sequences[{i}]", f"component {k}"))
     return result
+
+
+def _too_improbable(sequence: str, model: str) -> str:
+    return (
+        f"the likelihood of {sequence} under {model} is below the range of double precision: its "
+        "frames are more than 1e150 standard deviations away"
+    )
 
 
 def mix(log_likelihoods: Floats, weights: Floats) -> Floats:
@@ -373,7 +427,7 @@ def _one_sequence(h3m: H3M, sequence: ArrayLike) -> Floats:
     centre = _centre(h3m)
     densities = Densities(h3m, centre)
     moments = point_moments(np.ascontiguousarray((frames - centre).T), densities.full)
-    return densities.emissions(moments)[0]
+    return densities.emissions(moments, frames)[0]
 
 
 def state_posterior(h3m: H3M, sequence: ArrayLike) -> Floats:
@@ -381,6 +435,8 @@ def state_posterior(h3m: H3M, sequence: ArrayLike) -> Floats:
     log_emission = _one_sequence(h3m, sequence)
     starts = np.array([0, log_emission.shape[2]])
     x, shares, inverse_sums, log_likelihoods = run_backward(h3m, log_emission, starts)
+    if not np.isfinite(log_likelihoods).all():
+        raise ValueError(_too_improbable("sequence", "the model"))
     posterior = np.empty_like(log_emission)
     forward_pass(
         h3m.startprob,
@@ -404,4 +460,7 @@ def viterbi(h3m: H3M, sequence: ArrayLike) -> tuple[float, Integers]:
     path = np.empty(log_emission.shape[1], dtype=np.int64)
     with np.errstate(divide="ignore"):
         log_startprob, log_transmat = np.log(h3m.startprob[0]), np.log(h3m.transmat[0])
-    return float(_viterbi_path(log_emission, log_startprob, log_transmat, path)), path
+    log_probability = float(_viterbi_path(log_emission, log_startprob, log_transmat, path))
+    if not np.isfinite(log_probability):
+        raise ValueError(_too_improbable("sequence", "the model"))
+    return log_probability, path

@@ -112,6 +112,99 @@ def test_far_from_the_origin():
     np.testing.assert_allclose(shifted.score([y + 1e5]), hmm.score([y]), rtol=1e-9)
 
 
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("n_mix", [1, 2])
+@pytest.mark.parametrize(
+    ("spread", "deviation"),
+    [(1.0, 1e-150), (1.0, 1e-10), (1e9, 1.0), (1e15, 100.0), (1e-150, 1e-150), (1e140, 1e140)],
+)
+def test_nothing_cancels_where_states_are_many_standard_deviations_apart(
+    spread, deviation, n_mix, full
+):
+    """Frames lie within the Gaussians, or between them."""
+    rng = np.random.default_rng(0)
+    means = spread * rng.integers(-3, 4, (3, n_mix, 2)).astype(float)
+    unit = random_hmm(rng, 3, n_mix, 2)
+    covars = unit.covars * deviation**2
+    hmm = HMM(unit.startprob, unit.transmat, unit.weights, means, covars)
+    same = HMM(
+        *(getattr(hmm, n) for n in ("startprob", "transmat", "weights", "means")),
+        covars=(covars[..., None] * np.eye(2) if full else covars),
+    )
+    for length in (1, 6):
+        chosen = means[rng.integers(3, size=length), rng.integers(n_mix, size=length)]
+        inside = chosen + deviation * rng.normal(size=(length, 2))
+        for sequence in (chosen, inside, chosen + 0.3 * spread):
+            expected = log_domain_likelihood(hmm, sequence)
+            np.testing.assert_allclose(same.score([sequence]), expected, rtol=1e-11)
+            np.testing.assert_allclose(same.posterior(sequence).sum(axis=1), 1.0, rtol=1e-12)
+            assert same.decode(sequence)[0] <= same.score([sequence]) + 1e-9 * abs(expected)
+
+
+def test_likelihood_below_the_range_of_numbers_is_an_error():
+    hmm = HMM([1.0], [[1.0]], [[1.0]], [[[0.0]]], [[[1e-300]]])
+    possible, beyond = np.array([[1e-140]]), np.array([[1e6]])
+    np.testing.assert_allclose(hmm.score([possible]), -5e19)
+    with pytest.raises(
+        ValueError, match=r"likelihood of sequences\[1\] under component 0 is below"
+    ):
+        hmm.score([possible, beyond])
+    for call in (hmm.posterior, hmm.decode):
+        with pytest.raises(ValueError, match="likelihood of sequence under the model is below"):
+            call(beyond)
+    # It costs nothing as long as another state explains the frame.
+    rescued = HMM(
+        [0.5, 0.5], np.full((2, 2), 0.5), np.ones((2, 1)), [[[0.0]], [[1e6]]], [[[1e-300]], [[1.0]]]
+    )
+    expected = np.log(0.5) - 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(rescued.score([beyond]), expected, rtol=1e-12)
+    np.testing.assert_array_equal(rescued.posterior(beyond), [[0.0, 1.0]])
+    np.testing.assert_allclose(rescued.decode(beyond)[0], expected, rtol=1e-12)
+
+
+def test_state_without_a_way_in_takes_no_part():
+    rng = np.random.default_rng(5)
+    reached = random_hmm(rng, 2, 1, 1)
+    transmat = np.eye(3)
+    transmat[:2, :2] = reached.transmat
+
+    def pad(array):
+        return np.concatenate([array, [[[0.5]]]])
+
+    hmm = HMM(
+        [*reached.startprob, 0.0],
+        transmat,
+        np.ones((3, 1)),
+        pad(reached.means),
+        pad(reached.covars),
+    )
+    y = rng.normal(size=(5, 1))
+    _, probabilities = zip(*enumerate_paths(hmm, y), strict=True)
+    np.testing.assert_allclose(hmm.score([y]), np.log(sum(probabilities)), rtol=1e-12)
+    np.testing.assert_array_equal(hmm.posterior(y)[:, 2], 0.0)
+    assert hmm.decode(y)[1].max() < 2
+
+
+@pytest.mark.parametrize(
+    ("sequences", "error", "message"),
+    [
+        (None, TypeError, "sequences is None"),
+        ([], ValueError, "sequences is empty"),
+        ([[1.0, 2.0]], ValueError, r"sequences\[0\] has shape \(2,\), expected \(T, d\)"),
+        ([np.ones((3, 2)), np.ones((3, 1))], ValueError, r"sequences\[1\] has 1 features"),
+        ([np.ones((0, 2))], ValueError, r"sequences\[0\] has no frame"),
+        ([np.full((3, 2), 1e300)], ValueError, r"sequences\[0\]\[0, 0\] is 1e\+300.*rescale"),
+        ([np.full((3, 2), 1j)], ValueError, r"sequences\[0\] is not .* real numbers"),
+        ([np.ma.masked_equal(np.eye(2), 1)], ValueError, r"sequences\[0\] has masked entries"),
+        (np.array([[[0.0, np.inf]]]), ValueError, r"sequences\[0\]\[0, 1\] is inf"),
+    ],
+)
+def test_what_is_no_sequence_is_named(sequences, error, message):
+    hmm = random_hmm(np.random.default_rng(0), 2, 1, 2)
+    with pytest.raises(error, match=message):
+        hmm.score(sequences)
+
+
 def test_permuting_the_states_changes_nothing():
     rng = np.random.default_rng(3)
     hmm = random_hmm(rng, 4, 2, 3)
