@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+import yaml
 
 
 def rules(repository):
@@ -42,6 +43,27 @@ def test_scripts_import_the_project_and_little_else(repository):
             if isinstance(node, ast.ImportFrom):
                 names.append(node.module)
             assert {name.split(".")[0] for name in names} <= allowed, path.name
+
+
+def test_the_readme_names_what_differs_from_run_to_run(repository):
+    """A figure or table differs if it is made from seconds; which claims do, is their kind."""
+    promise = re.search(
+        r"- \*The same bytes\*:.*?\n(?=- |\n)", (repository / "README.md").read_text(), re.DOTALL
+    )[0]
+    named = set(re.findall(r"`((?:cvpr2016|nips2012|extra|faces)_\w+)`", promise))
+    made_from_seconds = {
+        name.split("_", 1)[1]
+        for name, body in rules(repository)
+        if name.startswith(("plot_", "tabulate_")) and "timing" in body.split("output:")[0]
+    }
+    assert named == made_from_seconds
+    claims = yaml.safe_load((repository / "resources/claims.yaml").read_text())
+    about_seconds = {claim["rule"]["name"] for claim in claims if claim["kind"] == "cost"}
+    others = {claim["rule"]["name"] for claim in claims if claim["kind"] != "cost"}
+    assert about_seconds
+    assert not about_seconds & others
+    (deviations,) = (body for name, body in rules(repository) if name == "list_deviations")
+    assert "timing" not in deviations
 
 
 def test_every_figure_has_a_caption(repository):

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from replication.digests import known_digests
+
 pytestmark = pytest.mark.workflow
 
 PARTS = ("Snakefile", "config.yaml", "workflow", "src", "resources", "envs", "profiles")
@@ -206,6 +208,46 @@ def test_a_deleted_figure_is_redrawn_alone(project):
     assert planned(project) == {"plot_cvpr2016_fig3"}
     assert snakemake(project).returncode == 0
     assert figure.read_bytes() == before
+
+
+def test_every_result_leaves_a_digest(project):
+    results = project / "results/tiny"
+    written = {path for path in results.rglob("*") if path.is_file()}
+    hidden = {path for path in written if path.relative_to(results).parts[0].startswith(".")}
+    logs = {path for path in written if path.is_relative_to(results / "logs")}
+    assert set(known_digests(results)) == written - hidden - logs
+    assert list((results / ".partial").iterdir()) == []
+
+
+def test_what_was_altered_is_named_and_made_again_and_nothing_else(project):
+    results = project / "results/tiny"
+    before = {name: path.read_bytes() for name, path in finished(project).items()}
+    metrics = results / "metrics/textures_variance.csv"
+    metrics.write_bytes(b"".join(metrics.read_bytes().splitlines(keepends=True)[:-1]))
+    (project / TARGETS[1]).unlink()
+    done = snakemake(project)
+    assert done.returncode != 0
+    log = (results / "logs/plot_cvpr2016_fig3.log").read_text()
+    assert f"{metrics.relative_to(project)}: has " in log
+    # With the launcher, and a raw image exchanged as well.
+    first, second = sorted((project / "data/raw/tiny/uiuc_texture").rglob("*.jpg"))[:2]
+    picture = first.read_bytes()
+    shutil.copy(second, first)
+    times = {name: path.stat().st_mtime_ns for name, path in finished(project).items()}
+    done = subprocess.run(
+        [sys.executable, "-m", "replication.launch", *TARGETS, "--configfile", "tiny.yaml"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{metrics.relative_to(project)} has " in done.stdout
+    assert first.read_bytes() == picture
+    assert {name: path.read_bytes() for name, path in finished(project).items()} == before
+    now = {name: path.stat().st_mtime_ns for name, path in finished(project).items()}
+    # Made again, the table has its old time, and what was drawn from it stayed.
+    assert {name for name in times if times[name] != now[name]} == {"metrics/textures_variance.csv"}
 
 
 @pytest.mark.parametrize(
