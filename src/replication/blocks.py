@@ -25,7 +25,7 @@ import gzip
 import hashlib
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,14 @@ import pandas as pd
 
 from replication.config import ConfigError, check_config, load_config, svm_blocks
 from replication.digests import check_digests, check_sums
-from replication.io import AlteredFileError, atomic_path, read_json, sha256_of, write_json
+from replication.io import (
+    AlteredFileError,
+    atomic_folder,
+    atomic_path,
+    read_json,
+    sha256_of,
+    write_json,
+)
 
 __all__ = ["BlockError", "export_blocks", "identity", "import_blocks", "main"]
 
@@ -145,45 +152,51 @@ def export_blocks(
         identity.
     """
     own = identity(config, run, experiment)
-    files: dict[str, str] = {}
+    finished = [
+        name
+        for name in _wanted(config, experiment)
+        if all(file.is_file() for file in _places(run, experiment, name))
+    ]
+    if not finished:
+        raise BlockError(f"{run}: no block of {experiment} is finished")
+    sources = {
+        f"{kind}/{name}.gz": file
+        for name in finished
+        for kind, file in zip(("scores", "timing"), _places(run, experiment, name), strict=True)
+    }
+    try:
+        check_digests(sources.values())
+    except AlteredFileError as error:
+        raise BlockError(f"{error}; make it again first") from None
+    files = {}
     if (destination / _IDENTITY).exists():
-        theirs = _exported_identity(destination)
+        theirs = _exported_identity(destination, replaced=sources)
         files = theirs.pop("files")
         _compare(theirs, own, destination)
-    exported = []
-    for name in _wanted(config, experiment):
-        places = dict(zip(("scores", "timing"), _places(run, experiment, name), strict=True))
-        if not all(file.is_file() for file in places.values()):
-            continue
-        try:
-            check_digests(places.values())
-        except AlteredFileError as error:
-            raise BlockError(f"{error}; make it again first") from None
-        for kind, file in places.items():
-            packed = f"{kind}/{name}.gz"
-            with atomic_path(destination / packed) as temporary:
+    with atomic_folder(destination) as folder:
+        for packed, file in sources.items():
+            with atomic_path(folder / packed) as temporary:
                 # Without a time stamp equal tables give equal bytes.
                 temporary.write_bytes(gzip.compress(file.read_bytes(), mtime=0))
-            files[packed] = sha256_of(destination / packed)
-        exported.append(name)
-    if not exported:
-        raise BlockError(f"{run}: no block of {experiment} is finished")
-    write_json(destination / _IDENTITY, {**own, "files": files})
-    return exported
+            files[packed] = sha256_of(folder / packed)
+        write_json(folder / _IDENTITY, {**own, "files": files})
+    return finished
 
 
-def _exported_identity(folder: Path) -> dict[str, Any]:
-    """Read what an export says of itself, whose files are all as they were exported."""
+def _exported_identity(folder: Path, replaced: Collection[str] = ()) -> dict[str, Any]:
+    """Read what an export says of itself; all files but the replaced are as they were exported."""
     path = folder / _IDENTITY
     try:
         theirs: dict[str, Any] = read_json(path)
-        check_sums(folder, theirs["files"])
+        check_sums(folder, {k: v for k, v in theirs["files"].items() if k not in replaced})
     except FileNotFoundError:
         raise BlockError(f"{path} is missing: no exported blocks") from None
     except AlteredFileError as error:
         raise BlockError(f"{error}; export the blocks again") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise BlockError(f"{path} is no identity with checksums: export the blocks again") from None
+        raise BlockError(
+            f"{path} is no identity with checksums: export the blocks again, into another folder"
+        ) from None
     return theirs
 
 

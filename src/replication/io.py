@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from replication.digests import (
 __all__ = [
     "METRIC_COLUMNS",
     "AlteredFileError",
+    "atomic_folder",
     "atomic_path",
     "log_to",
     "read_json",
@@ -110,6 +111,41 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             record.touch()
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path, without: Collection[str] = ()) -> Iterator[Path]:
+    """Yield a copy of a folder that takes the folder's place only if the block succeeds.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The folder; there need not be one yet.
+    without : collection of str
+        Entries of it that are not copied.
+
+    Yields
+    ------
+    pathlib.Path
+        Folder beside it. One that a kill has left is thrown away.
+    """
+    path = path.resolve()
+    copy, old = (path.with_name(f".{path.name}.{each}") for each in ("new", "old"))
+    if old.exists() and not path.exists():
+        # The last call was killed where a folder is replaced in two steps.
+        old.rename(path)
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    if path.exists():
+        shutil.copytree(
+            path,
+            copy,
+            symlinks=True,
+            dirs_exist_ok=True,
+            ignore=lambda folder, _: without if Path(folder) == path else (),
+        )
+    yield copy
+    swap_in(copy, path)
 
 
 def swap_in(new: Path, final: Path) -> None:

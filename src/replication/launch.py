@@ -35,6 +35,7 @@ from replication.run_lock import (
     refuse_beside_run_by_hand,
     run_lock,
     run_snakemake,
+    snakemake_locks,
 )
 from replication.sharing import DATASET_OF, FIGURES
 
@@ -209,7 +210,8 @@ def _reproduce(request: Request) -> int:
             return run_snakemake(request.snakemake(targets=files), lock, environment)
 
         raw = Path("data/raw", request.config["run"])
-        status = mend(request.results, raw, make_again)
+        # With a lock, a run that was started by hand is at work: Snakemake will say so.
+        status = 0 if snakemake_locks() else mend(request.results, raw, make_again)
         status = status or run_snakemake(request.snakemake(), lock, environment)
     if status < 0:
         print(

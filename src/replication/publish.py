@@ -32,9 +32,9 @@ import pandas as pd
 from replication.digests import check_digests, check_sums
 from replication.io import (
     AlteredFileError,
+    atomic_folder,
     atomic_path,
     read_json,
-    swap_in,
     write_json,
     write_table,
 )
@@ -91,27 +91,25 @@ def publish(
     scores = [file for file in listed if file.match(f"metrics/{experiment or '*'}_*.csv")]
     if experiment is not None and not scores:
         raise PublishError(f"{run}: has no results of the experiment {experiment!r}")
-    destination = destination.resolve()
-    staging = _begin(destination, run)
-    write_json(staging / "run.json", record)
-    with atomic_path(staging / "README.md") as temporary:
-        temporary.write_text(_credits(record, experiment, datasets), encoding="utf-8")
-    for name in ("claims.csv", "deviations.csv"):
-        write_table(staging / name, _rows_of(run / name, experiment))
-    for file in listed:
-        if file.match("tables/*.csv"):
+    _check_destination(destination, run)
+    with atomic_folder(destination, without=_PARTS) as folder:
+        write_json(folder / "run.json", record)
+        with atomic_path(folder / "README.md") as temporary:
+            temporary.write_text(_credits(record, experiment, datasets), encoding="utf-8")
+        for name in ("claims.csv", "deviations.csv"):
+            write_table(folder / name, _rows_of(run / name, experiment))
+        for file in (file for file in listed if file.match("tables/*.csv")):
             table = _rows_of(run / file, experiment)
             if not table.empty:
                 formats = (".csv", ".md", ".tex")
-                write_tables([staging / file.with_suffix(suffix) for suffix in formats], table)
-    for file in scores:
-        with atomic_path(staging / f"{file}.gz") as temporary:
-            # Without a time stamp equal tables give equal bytes.
-            temporary.write_bytes(gzip.compress((run / file).read_bytes(), mtime=0))
-    for file in figures:
-        with atomic_path(staging / file) as temporary:
-            shutil.copyfile(run / file, temporary)
-    swap_in(staging, destination)
+                write_tables([folder / file.with_suffix(suffix) for suffix in formats], table)
+        for file in scores:
+            with atomic_path(folder / f"{file}.gz") as temporary:
+                # Without a time stamp equal tables give equal bytes.
+                temporary.write_bytes(gzip.compress((run / file).read_bytes(), mtime=0))
+        for file in figures:
+            with atomic_path(folder / file) as temporary:
+                shutil.copyfile(run / file, temporary)
 
 
 def _checked_record(run: Path) -> dict[str, Any]:
@@ -132,24 +130,12 @@ def _checked_record(run: Path) -> dict[str, Any]:
     return record
 
 
-def _begin(destination: Path, run: Path) -> Path:
-    """Make the folder that will take the destination's place, with what stays there."""
+def _check_destination(destination: Path, run: Path) -> None:
+    """Raise an error if the destination cannot be replaced."""
     if destination.exists() and not destination.is_dir():
         raise PublishError(f"{destination}: is a file, not a folder")
-    if any(path.resolve().is_relative_to(destination) for path in (run, Path())):
+    if any(path.resolve().is_relative_to(destination.resolve()) for path in (run, Path())):
         raise PublishError(f"{destination}: holds more than results; name a folder of its own")
-    staging, old = (destination.with_name(f".{destination.name}.{each}") for each in ("new", "old"))
-    if old.exists() and not destination.exists():
-        # The last call was killed where the file system exchanges names in two steps.
-        old.rename(destination)
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    for entry in destination.iterdir() if destination.exists() else ():
-        if entry.is_dir() and entry.name not in _PARTS:
-            shutil.copytree(entry, staging / entry.name, symlinks=True)
-        elif entry.name not in _PARTS:
-            shutil.copy2(entry, staging / entry.name)
-    return staging
 
 
 def _credits(record: Mapping[str, Any], experiment: str | None, datasets: Path) -> str:

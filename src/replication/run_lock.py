@@ -28,7 +28,14 @@ from typing import IO, Any
 
 import psutil
 
-__all__ = ["RECORD", "AnotherRunIsActive", "refuse_beside_run_by_hand", "run_lock", "run_snakemake"]
+__all__ = [
+    "RECORD",
+    "AnotherRunIsActive",
+    "refuse_beside_run_by_hand",
+    "run_lock",
+    "run_snakemake",
+    "snakemake_locks",
+]
 
 #: The launcher's record of its run, which is also what it locks.
 RECORD = Path(".snakemake/launcher.json")
@@ -173,7 +180,7 @@ def run_snakemake(command: Sequence[str], lock: IO[str], environment: Mapping[st
     interrupt or a termination by ending its jobs and removing its lock, but early and late in its
     life, and at each kill, it just dies. Then a lock that was not there before is its own.
     """
-    locks_of_others = _snakemake_locks()
+    locks_of_others = snakemake_locks()
     _rewrite(lock, {"pid": os.getpid(), "state": "running"})
     process = subprocess.Popen(
         command,
@@ -188,10 +195,11 @@ def run_snakemake(command: Sequence[str], lock: IO[str], environment: Mapping[st
         except KeyboardInterrupt:
             # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
             continue
-    if status >= 0 or _snakemake_locks() <= locks_of_others:
+    if status >= 0 or snakemake_locks() <= locks_of_others:
         _rewrite(lock, {"pid": os.getpid(), "state": "ended"})
     return status
 
 
-def _snakemake_locks() -> set[str]:
+def snakemake_locks() -> set[str]:
+    """Return the names of the locks of Snakemakes that are at work or were killed."""
     return {path.name for path in _SNAKEMAKE_LOCKS.glob("*.lock")}

@@ -211,6 +211,30 @@ def test_an_altered_block_is_not_exported(tmp_path):
         export_blocks(CONFIG, run, tmp_path / "blocks", "faces")
 
 
+def test_an_export_that_was_killed_is_not_there_and_blocks_no_other(
+    exported, tmp_path, monkeypatch
+):
+    run = start_run(tmp_path / "first")
+    write_block(run, "svm_paper_0-1.csv", "linear")
+    (run / "timings/faces/main/svm_paper_0-1.csv").write_text("seconds\n5\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "write_json", lambda *arguments: sys.exit("killed"))
+        with pytest.raises(SystemExit):
+            export_blocks(CONFIG, run, exported, "faces")
+    packed = exported / "timing/svm_paper_0-1.csv.gz"
+    assert gzip.decompress(packed.read_bytes()) == b"seconds\n3\n"
+    # Nor does a block that this run has whole.
+    packed.write_bytes(b"")
+    export_blocks(CONFIG, run, exported, "faces")
+    assert gzip.decompress(packed.read_bytes()) == b"seconds\n5\n"
+    assert list(tmp_path.glob(".*")) == []
+    (exported / "timing/svm_extra_0-1.csv.gz").write_bytes(b"")
+    shutil.rmtree(run / "runs/faces/main", ignore_errors=True)
+    write_block(run, "svm_paper_0-1.csv", "linear")
+    with pytest.raises(BlockError, match="svm_extra_0-1"):
+        export_blocks(CONFIG, run, exported, "faces")
+
+
 def test_the_blocks_in_the_documentation_are_what_was_exported(repository):
     folder = repository / "docs/results/animal_faces/blocks"
     listed = json.loads((folder / "identity.json").read_text())["files"]

@@ -266,7 +266,7 @@ def test_a_kill_leaves_the_former_publication_or_the_new_one(
         if step == "claims":
             patch.setattr(publishing, "write_tables", dies)
         if step == "swap":
-            patch.setattr(publishing, "swap_in", dies)
+            patch.setattr("replication.io.swap_in", dies)
         patch.setattr(type(docs), "rename", rename_or_die)
         if step == "thrown away":
             patch.setattr("replication.io.shutil.rmtree", lambda *a, **k: renames and dies())

@@ -206,8 +206,12 @@ def test_a_lock_of_somebody_else_stays(folder):
     # As a Snakemake that was started by hand leaves it.
     (folder / ".snakemake/locks").mkdir(exist_ok=True)
     (folder / ".snakemake/locks/0.output.lock").write_text("out/1.txt\n")
+    being_written = folder / "results/demo/.partial/half.csv"
+    being_written.parent.mkdir(parents=True)
+    being_written.touch()
     status, output = finish(launch(folder))
     assert status != 0
+    assert being_written.exists()
     assert "LockException" in output or "locked" in output
 
 
