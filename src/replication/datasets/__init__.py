@@ -206,7 +206,8 @@ def prepare(
             is_other_format=is_other_format,
         )
     )
-    print(*prepared.remarks(), sep="\n", end="\n" if prepared.remarks() else "", flush=True)
+    for remark in prepared.remarks():
+        print(remark, flush=True)
     return prepared
 
 

@@ -464,19 +464,15 @@ def from_archives(request: Request) -> Prepared:
     if missing and (len(missing) == len(expected) or not request.allow_subset):
         raise DataSetError(_missing_message(request, published, present, missing, expected))
 
-    notes = {archive.file: archive for archive in published.archives}
-    for name in [*notes, _SINGLE_FILES]:
-        known = taken.get(name)
+    archives = {archive.file: archive for archive in published.archives}
+    for name in [*archives, _SINGLE_FILES]:
         if name in present:
-            offer = present[name]
-            note = _compare(offer.path, notes[name]) if name in notes else "not packed"
-            # What lies beside the archives, such as they themselves, is nobody's litter.
-            litter = [file for file in offer.ignored if name in notes or "/" in file]
-            now = _Taken(offer.sha256(), note, ignored=litter)
+            now = _begin(present[name], archives.get(name))
             # An archive of the same name but other content says nothing about the files here.
+            known = taken.get(name)
             kept = known.files if known is not None and known.sha256 == now.sha256 else {}
             have = {**standing(folder.path, kept), **used}
-            _take(request, offer, have, listed, folder.path, now)
+            _take(request, present[name], have, listed, folder.path, now)
             taken[name] = now
             folder.save({"archives": {name: vars(each) for name, each in taken.items()}})
             used.update(now.files)
@@ -499,10 +495,18 @@ def from_archives(request: Request) -> Prepared:
         table=build_table(
             dataset, "real", used=used, skipped=skipped, listed=listed, expected=expected
         ),
-        archives={archive.file: "absent" for archive in published.archives}
+        archives=dict.fromkeys(archives, "absent")
         | {name: known.note for name, known in taken.items()},
         ignored=tuple(sorted({file for known in taken.values() for file in known.ignored})),
     )
+
+
+def _begin(offer: Offer, archive: Archive | None) -> _Taken:
+    """Say what there is to take of an archive, or of single files."""
+    # What lies beside the archives, such as they themselves, is nobody's litter.
+    litter = [file for file in offer.ignored if archive is not None or "/" in file]
+    note = "not packed" if archive is None else _compare(offer.path, archive)
+    return _Taken(offer.sha256(), note, ignored=litter)
 
 
 def _take(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import lzma
 import shutil
+import sys
 import tarfile
 import threading
 import time
@@ -26,14 +27,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
 from urllib.parse import quote
 
 import pooch
 import requests
 import tenacity
 import urllib3
-from tqdm import tqdm
 
 from replication.datasets.archives import (
     ArchiveError,
@@ -304,7 +304,8 @@ class _Errand:
         free = shutil.disk_usage(self.parcel).free
         if archive.n_bytes is not None and free < archive.n_bytes:
             raise _Rejected(
-                f"{archive.file} needs about {_size(archive.n_bytes)}, {_size(free)} are free"
+                f"{archive.file} needs about {_size(archive.n_bytes)}, {_size(free)} are free; "
+                "make room or name another folder of archives"
             )
         # The listed size is a rough one.
         most = self.dataset.max_archive_bytes
@@ -316,10 +317,10 @@ class _Errand:
             retry=tenacity.retry_if_exception(_may_pass),
             reraise=True,
         ):
-            with attempt, _progress(archive) as bar, path.open("wb") as file:
+            with attempt, path.open("wb") as file:
                 body = _Body(file, most)
                 downloader = pooch.HTTPDownloader(
-                    progressbar=bar,
+                    progressbar=sys.stderr.isatty(),  # a log gets no bar
                     chunk_size=_CHUNK,
                     timeout=(self.patience.connect, self.patience.read),
                     verify=not archive.invalid_certificate,
@@ -411,25 +412,8 @@ def _status(error: requests.HTTPError) -> int:
 def _may_pass(error: BaseException) -> bool:
     if isinstance(error, requests.HTTPError):
         return _status(error) in _PASSING
-    if isinstance(error, requests.exceptions.SSLError):
-        return False
-    return isinstance(
-        error,
-        (requests.ConnectionError, requests.Timeout, _Cut),
-    )
-
-
-@contextmanager
-def _progress(archive: Archive) -> Iterator[tqdm[NoReturn]]:
-    # pooch asks for the truth of the bar, which is its total; a log gets no bar.
-    with tqdm(
-        total=archive.n_bytes or 1,
-        desc=archive.file,
-        unit="B",
-        unit_scale=True,
-        disable=None,
-    ) as bar:
-        yield bar
+    passing = (requests.ConnectionError, requests.Timeout, _Cut)
+    return isinstance(error, passing) and not isinstance(error, requests.exceptions.SSLError)
 
 
 def _fault_at(dataset: DataSet, archive: Archive, path: Path) -> str:
@@ -455,8 +439,10 @@ def _check(dataset: DataSet, archive: Archive, path: Path) -> None:
         kind, _, expected = archive.checksum.partition(":")
         found = pooch.file_hash(str(path), alg=kind)
         if found != expected:
-            nature = nature_of(path) or "not the published file"
-            raise _Rejected(f"is {nature} ({kind} {found}, published {expected})")
+            raise _Rejected(
+                f"is {nature_of(path) or 'not the published file'} ({_size(path.stat().st_size)}, "
+                f"{kind} {found}; published: {_size(archive.n_bytes)}, {expected})"
+            )
     try:
         if archive.file.endswith(".zip"):
             offer = offer_of_archive(dataset, path)
@@ -504,7 +490,7 @@ def _tar_items(
     """Yield published path and content of each item, and of read-me files, whose terms travel."""
     total = 0
     try:
-        with tarfile.open(path, "r|*") as archive:
+        with tarfile.open(path, "r:*") as archive:
             for info in archive:
                 name = info.name.rpartition("/")[2]
                 place = place_of(dataset, info.name)
@@ -515,14 +501,26 @@ def _tar_items(
                 if fault := fault_of_name(place):
                     raise ArchiveError(path, f"member {name[:60]!r} {fault}")
                 total += info.size
-                if total > dataset.max_archive_bytes:
-                    raise ArchiveError(path, f"unpacks to more than {dataset.max_archive_bytes:,}")
+                _check_total(dataset, path, total)
                 stream = archive.extractfile(info)
                 assert stream is not None  # only of files that are no regular ones
                 yield place, stream.read()
-    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
-        nature = nature_of(path) or f"corrupt, cut or no tar archive ({error})"
+            # The checksum of a compressed archive stands behind the last member.
+            while archive.fileobj is not None and (rest := archive.fileobj.read(_CHUNK)):
+                total += len(rest)
+                _check_total(dataset, path, total)
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        nature = (
+            nature_of(path) or f"corrupt, cut or no tar archive ({str(error).partition(':')[0]})"
+        )
         raise ArchiveError(path, f"is {nature}") from error
+
+
+def _check_total(dataset: DataSet, path: Path, n_bytes: int) -> None:
+    if n_bytes > dataset.max_archive_bytes:
+        raise ArchiveError(path, f"unpacks to more than {dataset.max_archive_bytes:,} bytes")
 
 
 def _terms(dataset: DataSet, published: Published, folder: Path) -> str:
