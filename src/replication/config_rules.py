@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replication.config_files import ConfigError
+from replication.features.framing import framing
 from replication.sharing import DATASET_OF
 
 __all__ = ["Counts", "check_counts", "check_rules", "count_members", "shown"]
@@ -26,8 +27,6 @@ _LARGEST_EMBEDDING = 131_072
 #: Sequences of the classes of motions (resources/motions.tsv); seconds of the shortest stand-in.
 _MOTIONS = (11, 9, 9, 7, 6, 6, 4, 4)
 _SHORTEST_MOTION_S = 1.1
-#: Samples of a second, a frame and a step from one to the next.
-_RATE, _WINDOW, _HOP = 22_050, 1_024, 512
 
 
 @dataclass(frozen=True)
@@ -104,11 +103,12 @@ def _count_motions(view: View) -> Counts:
 
 def _count_songs(view: View) -> Counts:
     size = view.embedded or {"songs": 502, "seconds": math.inf, "tags": 174}
-    return Counts(size["songs"], frames=_frames(size["seconds"]), tags=size["tags"])
+    return Counts(size["songs"], frames=_frames(size["seconds"], view), tags=size["tags"])
 
 
-def _frames(seconds: float) -> float:
-    return (_RATE * seconds - _WINDOW) // _HOP + 1
+def _frames(seconds: float, view: View) -> float:
+    lengths = framing(view["features.sampling_rate"])
+    return (lengths["sampling_rate"] * seconds - lengths["window"]) // lengths["hop"] + 1
 
 
 _COUNTS: Mapping[str, Callable[[View], Counts]] = {
@@ -152,7 +152,7 @@ def _fewest_songs(view: View) -> float:
 
 
 def _fewest_frames(view: View) -> float:
-    return min(view.counts.frames, _frames(view["order.seconds"]))
+    return min(view.counts.frames, _frames(view["order.seconds"], view))
 
 
 def _sequences_of_song(view: View) -> float:

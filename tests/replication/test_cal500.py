@@ -124,6 +124,27 @@ def test_two_recordings_of_a_song_are_an_error(tmp_path):
         find_audio(tmp_path, SONGS)
 
 
+COMPOSED, DECOMPOSED = "caf\u00e9-se\u00f1or", "cafe\u0301-sen\u0303or"
+
+
+@pytest.mark.parametrize(("song", "name"), [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED)])
+def test_an_accent_matches_in_both_its_forms(song, name, tmp_path):
+    audio_folder(tmp_path, f"{name}.mp3")
+    files = find_audio(tmp_path, [song])
+    assert list(files.paths) == [song]
+    assert files.audio_without_song == ()
+    audio_folder(tmp_path, f"{song}.mp3")
+    with pytest.raises(Cal500Error, match=r"another file, .*differ in the Unicode form"):
+        find_audio(tmp_path, [song])
+
+
+def test_a_song_in_two_unicode_forms_is_listed_twice(tmp_path):
+    songs = (COMPOSED, DECOMPOSED, SONGS[0])
+    write_annotations(tmp_path, Annotations(songs, TAGS, HARD, 1.0 * HARD))
+    with pytest.raises(Cal500Error, match="stands there twice, in two Unicode forms"):
+        read_annotations(tmp_path)
+
+
 def test_a_missing_folder_says_what_it_must_hold(tmp_path):
     with pytest.raises(Cal500Error, match="CAL500_32kps: no such folder; it must hold"):
         find_audio(tmp_path, SONGS)
@@ -218,6 +239,28 @@ def test_a_damaged_recording_stops_the_run_or_is_listed(place):
     assert prepared.describe() == "2 of 3 songs"
     assert "silent" in prepared.skipped[f"CAL500_32kps/{path.name}"]
     assert not (place.raw / "CAL500_32kps" / path.name).exists()
+
+
+def test_recordings_must_fit_the_features_that_are_made_of_them(place):
+    path = place.mine / "CAL500_32kps" / f"{SONGS[0]}.mp3"
+    path.write_bytes(encoded(TONE[::2], RATE // 2))
+    with pytest.raises(Cal500Error, match=r"10cc.*features\.sampling_rate: 11025"):
+        place.prepare()
+    low = {"sampling_rate": RATE // 2, "min_frames": 125}
+    assert songs_of(place.prepare(recordings=low)) == sorted(SONGS)
+    # What was taken for other features is looked at anew.
+    with pytest.raises(Cal500Error, match=r"10cc.* lasts 4\.00 s, shorter than"):
+        place.prepare(recordings={**low, "min_frames": 400})
+
+
+def test_copies_are_named_and_keep_the_names_of_their_songs(place):
+    folder = place.mine / "CAL500_32kps"
+    path = folder / f"{SONGS[2]}.mp3"
+    path.write_bytes(encoded(0.5 * TONE, kind="FLAC"))
+    prepared = place.prepare()
+    assert prepared.copies == {
+        f"CAL500_32kps/{SONGS[1]}.mp3": f"equal to CAL500_32kps/{SONGS[0]}.mp3"
+    }
 
 
 def test_a_recording_of_no_song_stops_the_run_or_is_listed(place):

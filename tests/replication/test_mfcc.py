@@ -5,6 +5,7 @@ import pytest
 from scipy.fft import dct
 
 from replication.datasets.audio import AudioFileError
+from replication.features.framing import frame_seconds, framing
 from replication.features.mfcc import (
     MFCC,
     LogMel,
@@ -119,6 +120,23 @@ def test_digital_silence_is_finite():
 def test_bad_settings_and_signals_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("rate", [8000, 11025, 16000, 22050])
+def test_frames_last_as_long_at_any_rate(rate):
+    lengths = framing(rate)
+    assert lengths["window"] / rate == pytest.approx(1024 / RATE, rel=3e-3)
+    assert lengths["hop"] / rate == pytest.approx(512 / RATE, rel=3e-3)
+    for features in (MFCC(**lengths), LogMel(**lengths)):
+        signal = np.random.default_rng(0).standard_normal(3 * rate).astype(np.float32)
+        n_frames = len(features(signal))
+        assert abs(n_frames - 128) <= 1
+        assert frame_seconds(n_frames, rate) <= 3 < frame_seconds(n_frames + 1, rate)
+
+
+def test_the_frames_of_the_default_rate_are_the_papers():
+    assert MFCC(**framing(22050)) == MFCC()
+    assert LogMel(**framing(22050)) == LogMel()
 
 
 # --- sequences ----------------------------------------------------------------------------------

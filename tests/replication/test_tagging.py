@@ -38,6 +38,7 @@ from replication.protocols.tagging import (
     pools_from_arrays,
     pools_to_arrays,
     score_songs,
+    song_groups,
 )
 from replication.protocols.tagging_evaluation import (
     ScoringSettings,
@@ -241,6 +242,37 @@ def test_songs_are_dealt_out_evenly(tmp_path):
     assert (again.folds != split.folds).any()
     with pytest.raises(ValueError, match="10 folds of 9 songs"):
         SongSplit.from_folder(tmp_path, songs, **{**options, "n_folds": 10}, **SEED)
+
+
+def test_copies_go_to_one_fold_and_are_named(tmp_path, capsys):
+    embedded.write_order_songs(tmp_path, songs=9, seconds=4)
+    songs = list(read_annotations(tmp_path).songs)
+    manifest = pd.DataFrame({"id": songs, "sha256": [f"{i}" for i in range(9)]})
+    frames = {song: np.full((5, 2), i, np.float32) for i, song in enumerate(songs)}
+    options = {"vocabulary": "modelled", "min_songs": 1, **SEED}
+
+    def folds(n_folds=3):
+        groups = song_groups(manifest, frames)
+        return SongSplit.from_folder(tmp_path, songs, n_folds=n_folds, groups=groups, **options)
+
+    alone = SongSplit.from_folder(tmp_path, songs, n_folds=3, **options)
+    np.testing.assert_array_equal(folds().folds, alone.folds)
+    assert not capsys.readouterr().out
+    # Equal files, and another file with the same sound.
+    manifest.loc[[0, 5], "sha256"] = "same"
+    frames[songs[7]] = frames[songs[5]]
+    found = folds().folds
+    assert found[0] == found[5] == found[7]
+    assert sorted(np.bincount(found[[0, 1, 2, 3, 4, 6, 8]])) == [2, 2, 3]
+    assert f"one fold: {songs[0]}, {songs[5]}, {songs[7]}" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="8 folds of 9 songs, of which 7 differ, cannot"):
+        folds(n_folds=8)
+
+
+def test_a_song_too_short_for_its_model_is_named(features):
+    short = {"artist-short": next(iter(features.values()))[:2]}
+    with pytest.raises(ValueError, match="song artist-short: "):
+        fit_song_models("h3m", short, SEQUENCES, SONGS, **SEED)
 
 
 @pytest.mark.parametrize("vocabulary", ["scored", "modelled"])

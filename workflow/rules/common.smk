@@ -345,6 +345,14 @@ def block_models(wildcards):
     ]
 
 
+def recordings(wildcards):
+    """What recordings must be like to have features."""
+    features = settings("music", "features")
+    keys = {"sampling_rate": "sampling_rate", "min_frames": "sequence_length"}
+    is_music = wildcards.dataset == DATASET_OF["music"]
+    return {key: features[name] for key, name in keys.items()} if is_music else {}
+
+
 def music_manifest(collection):
     """List of the songs of a collection."""
     return (

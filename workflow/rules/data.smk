@@ -21,5 +21,6 @@ rule prepare_dataset:
         seed=config["seed"],
         allow_subset=config["allow_subset"],
         settings=lambda wildcards: config["datasets"][wildcards.dataset],
+        recordings=recordings,
     script:
         "../scripts/prepare_dataset.py"

@@ -23,7 +23,10 @@ rule make_order_songs:
 rule split_songs:
     input:
         manifest=lambda wildcards: music_manifest(wildcards.collection),
-        code=package_sources("replication.datasets.song_annotations"),
+        features=lambda wildcards: music_features(wildcards.collection, "mfcc"),
+        code=package_sources(
+            "replication.datasets.song_annotations", "replication.protocols.tagging"
+        ),
     output:
         split=results("features/music/{collection}/split.npz"),
     log:

@@ -1,6 +1,7 @@
 from typing import TYPE_CHECKING
 
 from replication.datasets import raw_files, read_manifest
+from replication.features.framing import framing
 from replication.features.mfcc import MFCC, LogMel, write_features
 from replication.io import start_job
 from replication.protocols.tagging import block_of_songs
@@ -14,9 +15,10 @@ songs = block_of_songs(
     read_manifest(snakemake.input.manifest), int(snakemake.wildcards.block), settings["blocks"]
 )
 paths = raw_files(songs, snakemake.params.raw)
+lengths = framing(settings["sampling_rate"])
 for output, features in (
-    (snakemake.output.mfcc, MFCC(derivative_width=settings["derivative_width"])),
-    (snakemake.output.mel, LogMel(settings["mel_bands"])),
+    (snakemake.output.mfcc, MFCC(derivative_width=settings["derivative_width"], **lengths)),
+    (snakemake.output.mel, LogMel(settings["mel_bands"], **lengths)),
 ):
     write_features(
         output, songs["id"].tolist(), paths, features, min_frames=settings["sequence_length"]

@@ -27,6 +27,7 @@ try:
         on_bad_file=settings["on_bad_file"],
         embedded=settings["embedded"],
         seed=snakemake.params.seed,
+        recordings=snakemake.params.recordings,
         n_jobs=snakemake.threads,
     )
     if name == "uiuc_texture":

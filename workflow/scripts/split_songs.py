@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 from replication.config import ConfigError, Counts, check_counts
 from replication.datasets import raw_files, read_manifest
 from replication.io import save_arrays, start_job
-from replication.protocols.tagging import SongSplit, block_of_songs
+from replication.protocols.tagging import FeatureFiles, SongSplit, block_of_songs, song_groups
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
@@ -20,6 +20,7 @@ split = SongSplit.from_folder(
     n_folds=snakemake.params.settings["folds"],
     seed=snakemake.params.seed,
     experiment=snakemake.params.experiment,
+    groups=song_groups(songs, FeatureFiles(snakemake.input.features)),
 )
 try:
     if snakemake.wildcards.collection == "cal500":

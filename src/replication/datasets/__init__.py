@@ -133,6 +133,7 @@ def prepare(
     on_bad_file: str = "error",
     embedded: Mapping[str, int] | None = None,
     seed: int = 0,
+    recordings: Mapping[str, int] | None = None,
     n_jobs: int | None = None,
 ) -> Prepared:
     """Make a data set's raw files stand in a folder and list them.
@@ -163,6 +164,8 @@ def prepare(
         Sizes of the synthetic data; what it leaves out has the generator's default.
     seed : int, default 0
         Seed of the synthetic data.
+    recordings : mapping, optional
+        ``sampling_rate`` in Hz and ``min_frames``, which every recording of a song must have.
     n_jobs : int, optional
         Processes for the synthetic data (joblib's convention).
 
@@ -204,6 +207,7 @@ def prepare(
             seed=seed,
             n_jobs=n_jobs,
             is_other_format=is_other_format,
+            recordings=recordings or {},
         )
     )
     for remark in prepared.remarks():

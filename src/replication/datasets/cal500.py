@@ -13,8 +13,10 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from replication.datasets.song_annotations import (
     check_published_counts,
     read_annotations,
 )
+from replication.features.framing import SAMPLING_RATE, frame_seconds
 from replication.io import atomic_path, sha256_of
 
 __all__ = ["AUDIO_SUFFIXES", "CAL500", "AudioFiles", "PreparedSongs", "find_audio", "from_folder"]
@@ -61,6 +64,9 @@ class AudioFiles:
 def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFiles:
     """Match the files of ``<folder>/CAL500_32kps`` with annotated songs by name.
 
+    An accent may be a part of its letter or a character of its own, in the name of a file and in
+    that of a song: names are compared in the composed form (Unicode's NFC).
+
     Parameters
     ----------
     folder : path-like
@@ -85,14 +91,18 @@ def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFil
         )
     found: dict[str, Path] = {}
     others: list[Path] = []
-    known = set(songs)
+    known = {_composed(song): song for song in songs}
     # File managers leave hidden files of their own.
     for path in sorted(path for path in audio.iterdir() if not path.name.startswith(".")):
-        song = path.name[: -len(path.suffix)] if path.suffix else path.name
-        if path.suffix.lower() not in AUDIO_SUFFIXES or song not in known or not path.is_file():
+        name = path.name[: -len(path.suffix)] if path.suffix else path.name
+        song = known.get(_composed(name))
+        if path.suffix.lower() not in AUDIO_SUFFIXES or song is None or not path.is_file():
             others.append(path)
         elif song in found:
-            raise Cal500Error(f"{path}: song {song!r} has another file, {found[song].name}")
+            form = ""
+            if _composed(found[song].name) == _composed(path.name):
+                form = " (the names differ in the Unicode form of their accents)"
+            raise Cal500Error(f"{path}: song {song!r} has another file, {found[song].name}{form}")
         else:
             found[song] = path
     return AudioFiles(
@@ -100,6 +110,10 @@ def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFil
         songs_without_audio=tuple(song for song in songs if song not in found),
         audio_without_song=tuple(others),
     )
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,9 @@ def _identify(file: str) -> tuple[str, str] | None:
     return None
 
 
-def _fault_of(path: Path) -> str | None:
+def _fault_of(
+    path: Path, /, sampling_rate: int = SAMPLING_RATE, min_frames: int = 125
+) -> str | None:
     """Return what is wrong with a recording, or None. Annotations are checked when read."""
     if path.suffix.lower() not in AUDIO_SUFFIXES:
         return None
@@ -132,7 +148,7 @@ def _fault_of(path: Path) -> str | None:
     from replication.datasets.audio import AudioFileError, load_audio
 
     try:
-        load_audio(path)
+        load_audio(path, sampling_rate, min_seconds=frame_seconds(min_frames, sampling_rate))
     except AudioFileError as error:
         return error.fault
     return None
@@ -174,13 +190,15 @@ def from_folder(request: Request) -> Prepared:
         raise Cal500Error(
             "\n  ".join(strangers) + "\non_bad_file: skip would list such files and go on"
         )
-    used, skipped = _take_audio(request, folder, offered, kept)
+    # What other features could be made of is looked at anew.
+    checked = kept if state.get("recordings") == request.recordings else {}
+    used, skipped = _take_audio(request, folder, offered, checked)
     # Recordings of an earlier run stay, wherever their source has gone.
     at_hand = {identified[0] for file in {*used, *skipped} if (identified := _identify(file))}
     earlier = {file: sum_ for file, sum_ in kept.items() if Path(file).stem not in at_hand}
     used |= earlier
     at_hand |= {Path(file).stem for file in earlier}
-    folder.save({"files": used})
+    folder.save({"files": used, "recordings": dict(request.recordings)})
 
     missing = [song for song in annotations.songs if song not in at_hand]
     if not used or (missing and not request.allow_subset):
@@ -241,11 +259,11 @@ def _take_audio(
     request: Request, folder: RawFolder, offered: AudioFiles, kept: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Copy the intact recordings; return sums of these, and sums and faults of the others."""
-    files = {f"{AUDIO_FOLDER}/{path.name}": path for path in offered.paths.values()}
+    files = {f"{AUDIO_FOLDER}/{song}{path.suffix}": path for song, path in offered.paths.items()}
     sums = {file: sha256_of(path) for file, path in files.items()}
     new = [file for file in files if kept.get(file) != sums[file]]
     faults = joblib.Parallel(n_jobs=request.n_jobs)(
-        joblib.delayed(request.dataset.fault_of)(files[file]) for file in new
+        joblib.delayed(partial(_fault_of, **request.recordings))(files[file]) for file in new
     )
     skipped = {file: (sums[file], fault) for file, fault in zip(new, faults, strict=True) if fault}
     if skipped and not request.skip_bad_files:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class Request:
     seed: int
     n_jobs: int | None
     is_other_format: bool = False
+    recordings: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ tags; of the rest, score those with at least 30 songs (:func:`modelled_tags`,
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -225,11 +226,12 @@ def _read_text(path: Path) -> str:
 
 def _read_names(path: Path) -> tuple[str, ...]:
     names = [line.strip() for line in _read_text(path).splitlines() if line.strip()]
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for name in names:
-        if name in seen:
-            raise Cal500Error(f"{path}: {name!r} stands there twice")
-        seen.add(name)
+        other = seen.setdefault(unicodedata.normalize("NFC", name), name)
+        if other is not name:
+            form = "" if other == name else ", in two Unicode forms of its accents"
+            raise Cal500Error(f"{path}: {name!r} stands there twice{form}")
     return tuple(names)
 
 

@@ -15,6 +15,7 @@ fold only sees songs outside it. What comes out is scored in
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -27,6 +28,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
 
+from replication.datasets import groups_of
 from replication.datasets.song_annotations import modelled_tags, read_annotations, scored_tags
 from replication.features.mfcc import cut_sequences
 from replication.protocols.seeds import repetition_seed
@@ -64,6 +66,7 @@ __all__ = [
     "pools_to_arrays",
     "read_base",
     "score_songs",
+    "song_groups",
 ]
 
 # Enough that a batch keeps the loop over time busy; 80 MB of whole songs.
@@ -193,6 +196,7 @@ class SongSplit:
         n_folds: int,
         seed: int,
         experiment: str,
+        groups: npt.NDArray[np.int_] | None = None,
     ) -> Self:
         """Deal the songs at hand out to folds at random.
 
@@ -209,14 +213,23 @@ class SongSplit:
             Songs at hand that a scored tag must have.
         n_folds, seed, experiment
             Number of folds, and what decides them.
+        groups : ndarray of int, shape (n_songs,), optional
+            Songs of one number are copies and go to one fold, see :func:`song_groups`.
 
         Raises
         ------
         ValueError
-            If there are fewer songs than folds or no tag has enough songs.
+            If there are fewer songs than folds, copies counted once, or no tag has enough songs.
         """
-        if not 2 <= n_folds <= len(songs):
-            raise ValueError(f"n_folds: {n_folds} folds of {len(songs)} songs cannot be made")
+        _, group = np.unique(
+            np.arange(len(songs)) if groups is None else groups, return_inverse=True
+        )
+        n_groups = int(group.max(initial=-1)) + 1
+        if not 2 <= n_folds <= n_groups:
+            copies = "" if n_groups == len(songs) else f", of which {n_groups} differ,"
+            raise ValueError(
+                f"n_folds: {n_folds} folds of {len(songs)} songs{copies} cannot be made"
+            )
         at_hand = read_annotations(folder).select(songs=songs)
         scored = scored_tags(at_hand, min_songs)
         tags = scored if vocabulary == "scored" else modelled_tags(at_hand)
@@ -225,7 +238,7 @@ class SongSplit:
             songs=np.array(songs),
             tags=np.array(tags),
             annotations=at_hand.select(tags=tags).hard,
-            folds=rng.permutation(len(songs)) % n_folds,
+            folds=(rng.permutation(n_groups) % n_folds)[group],
             scored=np.isin(tags, scored),
         )
 
@@ -397,6 +410,34 @@ def block_of_songs(manifest: pd.DataFrame, block: int, n_blocks: int) -> pd.Data
     return used.iloc[block::n_blocks]
 
 
+def song_groups(songs: pd.DataFrame, features: Mapping[str, Frames]) -> npt.NDArray[np.int_]:
+    """Find the songs that are one recording under two names.
+
+    Files may be equal, or differ in what is not sound (tags, the container): then their features
+    are equal.
+
+    Parameters
+    ----------
+    songs : pandas.DataFrame
+        Rows of a manifest.
+    features : mapping of str to ndarray of shape (n_frames, n_features)
+        Of these songs.
+
+    Returns
+    -------
+    ndarray of int, shape (n_songs,)
+        Equal numbers for copies, which are named on standard output.
+    """
+    sums = [hashlib.sha256(features[song].tobytes()).hexdigest() for song in songs["id"]]
+    _, sounds = np.unique(sums, return_inverse=True)
+    groups = groups_of(songs.assign(group=sounds))
+    assert groups is not None
+    for _, copies in songs["id"].groupby(groups):
+        if len(copies) > 1:
+            print(f"one recording, kept in one fold: {', '.join(copies)}")
+    return groups
+
+
 # --- models of songs ----------------------------------------------------------------------------
 
 
@@ -495,14 +536,24 @@ def fit_song_models(
         Owners are songs. A song's model does not depend on its block.
     timings : list of dict
         A row with the metric ``seconds``: processor time of the block, without compiling.
+
+    Raises
+    ------
+    ValueError
+        If a song is too short for its model; the message names it.
     """
-    fit = _SONG_FITS[kind]
-    first = next(iter(features))
-    fit(features[first], sequences, _quick(songs), 0)
+
+    def fit(song: str, sizes: SongSettings, state: int) -> Mixture:
+        try:
+            return _SONG_FITS[kind](features[song], sequences, sizes, state)
+        except ValueError as error:
+            raise ValueError(f"song {song}: {error}") from error
+
+    fit(next(iter(features)), _quick(songs), 0)
     begun = process_time()
     models = {
-        song: fit(frames, sequences, songs, repetition_seed(seed, f"{experiment}/{kind}/{song}", 0))
-        for song, frames in features.items()
+        song: fit(song, songs, repetition_seed(seed, f"{experiment}/{kind}/{song}", 0))
+        for song in features
     }
     seconds = process_time() - begun
     row = {"method": kind, "item": "songs", "metric": "seconds", "value": seconds}
