@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ._validation import real_array
 from .models import H3M, HMM
 
 if TYPE_CHECKING:
@@ -82,9 +83,11 @@ def as_h3m(models: Models, name: str = "models") -> H3M:
     TypeError
         If something is no such model; the message gives its index.
     ValueError
-        If there is none, one is not fitted, or their numbers of features differ.
+        If there is none, one is not fitted, their numbers of features differ, or means are so large
+        that their squares overflow.
     """
     if isinstance(models, H3M):
+        real_array(f"{name}.means", models.means)
         return models
     items = [models] if is_hmm(models) else as_items(models, name, _KINDS)
     hmms: list[HMM] = []
@@ -100,7 +103,7 @@ def as_h3m(models: Models, name: str = "models") -> H3M:
             )
         hmms.extend(part if isinstance(part, H3M) else [part])
         weights.append((part.weights if isinstance(part, H3M) else np.ones(1)) / len(items))
-    return H3M.from_hmms(hmms, np.concatenate(weights))
+    return as_h3m(H3M.from_hmms(hmms, np.concatenate(weights)), name)
 
 
 def warn_of_duplicates(parameter: str, wanted: int, items: Iterable[bytes], what: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "LARGEST_COVARIANCE",
+    "LARGEST_SQUARABLE",
     "check_count",
     "check_covariances",
     "check_distributions",
@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 _SUM_TOLERANCE = 1e-6
 _SYMMETRY_TOLERANCE = 1e-8
 # Squares of larger numbers, and sums of those, leave the range of double precision.
-_LARGEST = 1e150
-LARGEST_COVARIANCE = 1e300
+LARGEST_SQUARABLE = 1e150
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 def check_count(name: str, value: object, minimum: int = 1) -> int:
@@ -46,7 +46,7 @@ def check_number(name: str, value: object, *, positive: bool = False) -> float:
     return number
 
 
-def real_array(name: str, value: ArrayLike, largest: float = _LARGEST) -> Floats:
+def real_array(name: str, value: ArrayLike, largest: float = LARGEST_SQUARABLE) -> Floats:
     """Return ``value`` as a float64 array, without a copy where it is one.
 
     Parameters

@@ -58,7 +58,13 @@ from ._parallel import single_threaded
 from ._random import RandomState, generator
 from ._storage import Container
 from ._update import bounded_covars
-from ._validation import check_count, check_distributions, check_number, frozen_array
+from ._validation import (
+    LARGEST_SQUARABLE,
+    check_count,
+    check_distributions,
+    check_number,
+    frozen_array,
+)
 from .likelihood import check_sequences, mix
 
 __all__ = ["HEMDTM", "DynamicTexture", "DynamicTextureMixture", "fit_dynamic_texture"]
@@ -514,7 +520,7 @@ def fit_dynamic_texture(
     >>> np.abs(np.angle(np.linalg.eigvals(texture.transition))).round(2)
     array([0.3, 0.3])
     """
-    data = frozen_array("sequence", sequence, ("T", "d"))
+    data = frozen_array("sequence", sequence, ("T", "d"), LARGEST_SQUARABLE)
     n_steps, n_features = data.shape
     if n_steps < 2:
         raise ValueError("sequence has 1 observation; a transition needs at least 2")

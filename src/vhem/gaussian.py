@@ -44,7 +44,7 @@ from ._moments import (
 )
 from ._random import RandomState, generator
 from ._update import bounded_covars
-from ._validation import LARGEST_COVARIANCE, check_count, check_covariances, frozen_array
+from ._validation import LARGEST_SQUARABLE, check_count, check_covariances, frozen_array
 from .likelihood import Densities, check_sequences
 from .models import H3M, HMM
 
@@ -91,11 +91,11 @@ def _bag_of(h3m: H3M, length: int) -> _Bag:
 
 
 def _bag_of_arrays(weights: ArrayLike | None, means: ArrayLike, covars: ArrayLike) -> _Bag:
-    base_means = frozen_array("means", means, ("n_base", "d"))
+    base_means = frozen_array("means", means, ("n_base", "d"), LARGEST_SQUARABLE)
     n_base, n_features = base_means.shape
     full = np.ndim(covars) == 3
     shape = (n_base, n_features, n_features) if full else (n_base, n_features)
-    base_covars = frozen_array("covars", covars, shape, LARGEST_COVARIANCE)
+    base_covars = frozen_array("covars", covars, shape)
     check_covariances("covars", base_covars, full)
     base_weights = checked_weights(weights, n_base)
     return _Bag(base_weights, base_means, base_covars, np.arange(n_base), np.ones(n_base))

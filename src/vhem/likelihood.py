@@ -386,11 +386,11 @@ def _chunks(
 def component_log_likelihoods(h3m: H3M, sequences: Sequence[ArrayLike]) -> Floats:
     """Log-likelihood of each sequence under each component, shape (n, K), in nats."""
     frames, lengths = check_sequences(sequences, h3m.n_features)
-    centre = _centre(h3m)
-    densities = Densities(h3m, centre)
-    limit = frames_per_chunk(*densities.theta.shape)
     result = np.empty((len(lengths), len(h3m)))
-    with single_threaded():
+    with single_threaded(), np.errstate(over="ignore", invalid="ignore"):
+        centre = h3m.means.mean(axis=(0, 1, 2))
+        densities = Densities(h3m, centre)
+        limit = frames_per_chunk(*densities.theta.shape)
         for items, part, starts in _chunks(frames, lengths, limit):
             moments = point_moments(np.ascontiguousarray((part - centre).T), densities.full)
             log_emission, _ = densities.emissions(moments, part)
@@ -414,20 +414,17 @@ def mix(log_likelihoods: Floats, weights: Floats) -> Floats:
     return logsumexp_last(log_likelihoods + log_or_floor(weights))
 
 
-def _centre(h3m: H3M) -> Floats:
-    return h3m.means.mean(axis=(0, 1, 2))
-
-
 def _one_sequence(h3m: H3M, sequence: ArrayLike) -> Floats:
     """Log-densities of one sequence under a one-component mixture, shape (1, S, T)."""
     array = real_array("sequence", sequence)
     if array.ndim != 2:
         raise ValueError(f"sequence has shape {array.shape}, expected (T, {h3m.n_features})")
     frames, _ = check_sequences([array], h3m.n_features)
-    centre = _centre(h3m)
-    densities = Densities(h3m, centre)
-    moments = point_moments(np.ascontiguousarray((frames - centre).T), densities.full)
-    return densities.emissions(moments, frames)[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = h3m.means.mean(axis=(0, 1, 2))
+        densities = Densities(h3m, centre)
+        moments = point_moments(np.ascontiguousarray((frames - centre).T), densities.full)
+        return densities.emissions(moments, frames)[0]
 
 
 def state_posterior(h3m: H3M, sequence: ArrayLike) -> Floats:

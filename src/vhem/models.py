@@ -28,7 +28,6 @@ from . import _hmmlearn, likelihood
 from ._random import RandomState, generator
 from ._storage import Container
 from ._validation import (
-    LARGEST_COVARIANCE,
     check_count,
     check_covariances,
     check_distributions,
@@ -108,7 +107,7 @@ class HMM(Container):
             "transmat": frozen_array("transmat", self.transmat, (states, states)),
             "weights": frozen_array("weights", self.weights, (states, mixtures)),
             "means": means,
-            "covars": frozen_array("covars", self.covars, shape, LARGEST_COVARIANCE),
+            "covars": frozen_array("covars", self.covars, shape),
         }
         for name in ("startprob", "transmat", "weights"):
             check_distributions(name, checked[name])
@@ -340,7 +339,7 @@ class H3M(Container):
                 "mixture_weights", self.mixture_weights, (components, states, mixtures)
             ),
             "means": means,
-            "covars": frozen_array("covars", self.covars, shape, LARGEST_COVARIANCE),
+            "covars": frozen_array("covars", self.covars, shape),
         }
         for name in ("weights", "startprob", "transmat", "mixture_weights"):
             check_distributions(name, checked[name])

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
-from vhem_examples import left_right_hmm, random_h3m, random_hmm
+from vhem_examples import left_right_hmm, random_h3m, random_hmm, replaced
 
-from vhem import H3M, HMM
+from vhem import H3M, HMM, expected_log_likelihood
 from vhem._numerics import fast_exp, fast_log
 
 
@@ -152,6 +152,13 @@ def test_likelihood_below_the_range_of_numbers_is_an_error():
     for call in (hmm.posterior, hmm.decode):
         with pytest.raises(ValueError, match="likelihood of sequence under the model is below"):
             call(beyond)
+    far = replaced(hmm, means=[[[1e300]]])
+    with pytest.raises(
+        ValueError, match=r"likelihood of sequences\[0\] under component 0 is below"
+    ):
+        far.score([[[0.0]]])
+    with pytest.raises(ValueError, match=r"base\.means\[0, 0, 0, 0\] is 1e\+300, .* overflow"):
+        expected_log_likelihood(far, hmm, 3)
     # It costs nothing as long as another state explains the frame.
     rescued = HMM(
         [0.5, 0.5], np.full((2, 2), 0.5), np.ones((2, 1)), [[[0.0]], [[1e6]]], [[[1e-300]], [[1.0]]]

@@ -109,7 +109,6 @@ def test_any_container_of_the_same_numbers_gives_the_same_model(tmp_path):
         (np.full((2, 1, 2), None), r"means\[0, 0, 0\] is nan"),
         (np.ma.masked_equal([[[0, 1]], [[2, 3]]], 1), "means has masked entries"),
         ([np.ma.masked_equal([[0, 1]], 1), [[2, 3]]], "means has masked entries"),
-        (np.full((2, 1, 2), 1e300), r"means\[0, 0, 0\] is 1e\+300, .* squares overflow"),
         (np.full((2, 1, 2), np.longdouble("1e4000")), r"means\[0, 0, 0\] is inf"),
         (None, "means"),
     ],
