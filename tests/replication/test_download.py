@@ -463,6 +463,10 @@ def test_what_lies_broken_at_its_place_is_set_aside_and_fetched_again(place, ser
     assert place.prepare().describe() == "3 images"
     assert place.fetched() == {"a.zip": ZIP, "a.zip.broken": found}
     assert "a.zip.broken" in capsys.readouterr().out
+    # Also where its files have long been unpacked: the next stage looks at all archives.
+    (place.folder / "a.zip").write_bytes(found)
+    assert place.prepare().describe() == "3 images"
+    assert place.fetched() == {"a.zip.broken": found, "a.zip.broken2": found}
 
 
 # --- several ways ---------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ _TAR = (".tar", ".tar.gz", ".tgz")
 _BYTES_PER_SECOND = 1_000_000  # for the estimate of the time; said beside it
 _CHUNK = 1 << 12  # small, so that a slow answer is seen to come
 _PULSE_S = 0.5  # between two looks at how fast an answer comes
+_LATER_S, _LATER_SPEED = 600, 10_000  # seconds, and bytes in each one beyond them
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -94,18 +95,17 @@ class Patience:
         How often one address is tried if its fault may pass.
     pause : float
         Seconds before the second attempt; each further pause is twice as long.
-    speed : float
-        Bytes a second, on average, below which an answer is given up ...
-    slack : float
-        ... after so many seconds beyond those of ``connect`` and ``read``.
+    slack, speed : float
+        So many seconds beyond those of ``connect`` and ``read`` an answer may be slower than these
+        bytes a second; ten minutes later it must come a hundred times as fast.
     """
 
     connect: float = 10
     read: float = 60
     attempts: int = 4
     pause: float = 1
-    speed: float = 1_000
     slack: float = 15
+    speed: float = 100
 
 
 PATIENCE = Patience()
@@ -134,11 +134,17 @@ def fetch(
     DownloadError
         If no way to the data set is complete in the end. What was fetched and checked stays.
     """
-    if _is_at_hand(dataset, folder, raw):
-        return
     published = read_published(dataset.name)
+    if not _broken(dataset, published, folder) and _is_at_hand(dataset, folder, raw):
+        return
     try:
         with _alone(folder):
+            faults = [
+                f"{path}\n      {fault}; set aside as {set_aside(path).name}"
+                for path, fault in _broken(dataset, published, folder).items()
+            ]
+            for fault in faults:
+                print(fault, flush=True)
             # Another process may have fetched it while this one waited.
             if _is_at_hand(dataset, folder, raw):
                 return
@@ -147,7 +153,7 @@ def fetch(
             shutil.rmtree(parcel, ignore_errors=True)  # of a process that was killed
             parcel.mkdir()
             try:
-                _Errand(dataset, folder, parcel, patience or PATIENCE).run(published)
+                _Errand(dataset, folder, parcel, patience or PATIENCE, faults).run(published)
             finally:
                 shutil.rmtree(parcel, ignore_errors=True)
     except OSError as error:
@@ -192,11 +198,25 @@ def _missing(dataset: DataSet, way: Way, folder: Path) -> list[Archive]:
     """List the files of a way that are not there whole, single files in place of their folder."""
     return [
         file
-        for archive in way.archives
-        for file in (_single_files(dataset, archive) if archive.is_folder else [archive])
+        for file in _files(dataset, way)
         if not (folder / file.file).is_file()
         or _is_packed(dataset, file, folder)
-        or (not file.file.endswith(_TAR) and _fault_at(dataset, file, folder / file.file))
+        or _fault_at(dataset, file, folder)
+    ]
+
+
+def _broken(dataset: DataSet, published: Published, folder: Path) -> dict[Path, str]:
+    """Say what is wrong with files that lie at their place."""
+    files = [file for way in published.ways for file in _files(dataset, way)]
+    faults = {folder / file.file: _fault_at(dataset, file, folder) for file in files}
+    return {path: fault for path, fault in faults.items() if fault}
+
+
+def _files(dataset: DataSet, way: Way) -> list[Archive]:
+    return [
+        file
+        for archive in way.archives
+        for file in (_single_files(dataset, archive) if archive.is_folder else [archive])
     ]
 
 
@@ -240,7 +260,7 @@ class _Errand:
     folder: Path
     parcel: Path
     patience: Patience
-    faults: list[str] = field(default_factory=list)
+    faults: list[str]
     """What went wrong so far, a line each."""
     silent: dict[str, str] = field(default_factory=dict)
     """Hosts that did not answer, which are not asked again for each of many files."""
@@ -258,12 +278,8 @@ class _Errand:
         """Fetch one file from the first address that gives the right one."""
         here = self.folder / archive.file
         if here.is_file():
-            broken = _fault_at(self.dataset, archive, here)
-            if not broken:
-                self._put(archive, here)
-                return True
-            self.faults.append(f"{here}\n      {broken}; set aside as {set_aside(here).name}")
-            print(self.faults[-1], flush=True)
+            self._put(archive, here)
+            return True
         for url in archive.urls:
             fault = self._get_from(archive, url)
             if fault is None:
@@ -376,7 +392,8 @@ class _Body:
         start = time.monotonic()
         while not wait([done], timeout=_PULSE_S).done:
             seconds = time.monotonic() - start - patience.connect - patience.read - patience.slack
-            if self._n_bytes < seconds * patience.speed:
+            expected = patience.speed * seconds + _LATER_SPEED * max(0, seconds - _LATER_S)
+            if self._n_bytes < expected:
                 for answer in self._answers:
                     with suppress(Exception):  # it may have ended by now
                         answer.raw.shutdown()
@@ -416,10 +433,14 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, passing) and not isinstance(error, requests.exceptions.SSLError)
 
 
-def _fault_at(dataset: DataSet, archive: Archive, path: Path) -> str:
+def _fault_at(dataset: DataSet, archive: Archive, folder: Path) -> str:
     """Say what is wrong with a file that somebody has put at its place; parts will do."""
-    status = path.stat()
-    return _known_fault(dataset, replace(archive, checksum=""), path, status.st_mtime_ns)
+    path = folder / archive.file
+    # A tar archive whose files lie beside it has been read.
+    is_read = archive.file.endswith(_TAR) and not _is_packed(dataset, archive, folder)
+    if is_read or not path.is_file():
+        return ""
+    return _known_fault(dataset, replace(archive, checksum=""), path, path.stat().st_mtime_ns)
 
 
 @cache
