@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import ot
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -496,6 +497,50 @@ class TestConventions:
             FunctionTransformer(np.sqrt), SlicedWassersteinEmbedding(n_angles=6), SVC()
         )
         assert model.fit(glcms, labels).predict(glcms).shape == (12,)
+
+    def test_flat_rows_and_data_frames(self, glcms):
+        images = glcms[:4, :20, :30]
+        rows = images.reshape(4, -1)
+        expected = SlicedWassersteinEmbedding(n_angles=4).fit_transform(images)
+        for shape in ((20, 30), (20, -1), (-1, 30)):
+            embedding = SlicedWassersteinEmbedding(n_angles=4, image_shape=shape)
+            for data in (rows, rows.tolist(), images, pd.DataFrame(rows)):
+                np.testing.assert_array_equal(embedding.fit_transform(data), expected)
+            np.testing.assert_array_equal(embedding.transform(iter([rows[:3]])), expected[:3])
+        frame = pd.DataFrame(rows).add_prefix("pixel")
+        embedding.fit(frame)
+        assert list(embedding.feature_names_in_) == list(frame)
+        with pytest.raises(ValueError, match="feature names should match"):
+            embedding.transform(frame[frame.columns[::-1]])
+        assert not hasattr(embedding.fit(images), "feature_names_in_")
+        embedded = embedding.set_output(transform="pandas").fit_transform(frame)
+        np.testing.assert_array_equal(embedded, expected)
+        assert list(embedded) == list(embedding.get_feature_names_out())
+
+    @pytest.mark.parametrize(
+        ("image_shape", "message"),
+        [
+            (None, r"flat rows need image_shape=\(height, width\)"),
+            ((20, 31), "no images of image_shape"),
+            ((7, -1), "no images of image_shape"),
+            *(
+                (shape, "image_shape must be")
+                for shape in (600, "ab", (20,), (20, 0), (-1, -1), (-2, 30), (20.0, 30), (True, 2))
+            ),
+        ],
+    )
+    def test_rows_that_are_no_images(self, image_shape, message, glcms):
+        rows = glcms[:2, :20, :30].reshape(2, -1)
+        with pytest.raises(ValueError, match=message):
+            SlicedWassersteinEmbedding(image_shape=image_shape).fit(rows)
+
+    def test_images_of_another_shape_than_given(self, glcms):
+        with pytest.raises(ValueError, match=r"image 0 has shape \(64, 64\), image_shape is"):
+            SlicedWassersteinEmbedding(image_shape=(-1, 63)).fit(glcms)
+
+    def test_an_iterator_cannot_be_read_twice(self, glcms):
+        with pytest.raises(ValueError, match="iterator is used up by fit"):
+            SlicedWassersteinEmbedding().fit_transform(iter([glcms]))
 
     def test_feature_names(self, glcms):
         embedding = SlicedWassersteinEmbedding(n_angles=2, n_quantiles=3).fit(glcms)

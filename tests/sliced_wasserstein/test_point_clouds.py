@@ -1,5 +1,6 @@
 import numpy as np
 import ot
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -233,6 +234,101 @@ def test_distance_above_the_plane_needs_directions():
         sliced_wasserstein_image_distance(np.ones((2, 2, 2)), np.ones((2, 2, 2)))
     with pytest.raises(ValueError, match="image 1 has shape"):
         sliced_wasserstein_image_distance(np.ones((2, 2, 2)), np.ones((2, 2, 3)))
+
+
+class TestReading:
+    """An array of two axes lists points; nothing is guessed."""
+
+    def test_points_are_not_an_image(self):
+        x, y = np.random.default_rng(0).random((2, 100, 2))
+        theta = sliced_directions(60, 2)
+        expected = ot.sliced_wasserstein_distance(x, y, projections=theta.T)
+        assert sliced_wasserstein_distance(x, y) == pytest.approx(expected, rel=1e-12)
+        assert sliced_wasserstein_distance(x, y[:70]) == pytest.approx(
+            ot.sliced_wasserstein_distance(x, y[:70], projections=theta.T), rel=1e-12
+        )
+        with pytest.raises(ValueError, match="point clouds are for sliced_wasserstein_distance"):
+            sliced_wasserstein_image_distance(x - 0.5, y)
+        with pytest.raises(ValueError, match="point clouds are for sliced_wasserstein_distance"):
+            sliced_wasserstein_image_distance(x, y[:70])
+
+    def test_images_are_not_points(self, glcms):
+        with pytest.raises(ValueError, match="sliced_wasserstein_image_distance"):
+            sliced_wasserstein_distance(*glcms[:2])
+
+    def test_a_pair_of_points_is_no_weighted_cloud(self):
+        x, y = ((0.0, 1.0), (2.0, 3.0)), ((5.0, 1.0), (7.0, 3.0))
+        expected = sliced_wasserstein_distance(np.array(x), np.array(y))
+        assert sliced_wasserstein_distance(x, y) == expected
+
+    def test_a_single_table_is_no_list_of_clouds(self):
+        for table in (np.ones((5, 3)), np.ones((5, 3)).tolist(), pd.DataFrame(np.ones((5, 3)))):
+            with pytest.raises(ValueError, match="one cloud stands in a list"):
+                PointCloudEmbedding().fit(table)
+
+    def test_flat_rows_are_clouds_of_equal_size(self):
+        array = np.random.default_rng(0).normal(size=(4, 20, 3))
+        embedding = PointCloudEmbedding(9, dimension=3, random_state=0)
+        expected = embedding.fit_transform(array)
+        rows = pd.DataFrame(array.reshape(4, -1)).add_prefix("v")
+        np.testing.assert_array_equal(embedding.fit_transform(rows), expected)
+        assert list(embedding.feature_names_in_) == list(rows)
+        assert embedding.n_features_in_ == 60
+        np.testing.assert_array_equal(embedding.transform(rows), expected)
+        with pytest.raises(ValueError, match="feature names should match"):
+            embedding.transform(rows.add_suffix("?"))
+        with pytest.raises(ValueError, match="hold no points in 3 dimensions"):
+            embedding.fit(np.ones((2, 7)))
+
+    def test_columns_of_clouds_keep_their_order(self):
+        frames = [pd.DataFrame(cloud(k, 9, 3)[0], columns=list("xyz")) for k in range(3)]
+        embedding = PointCloudEmbedding(9, random_state=0).fit(frames)
+        assert list(embedding.feature_names_in_) == ["x", "y", "z"]
+        with pytest.raises(ValueError, match="same order"):
+            embedding.transform([frames[0][["y", "x", "z"]]])
+
+    def test_frames_come_out(self):
+        embedding = PointCloudEmbedding(2, n_quantiles=3).set_output(transform="pandas")
+        frame = embedding.fit_transform([cloud(k, 5, 2)[0] for k in range(3)])
+        assert list(frame) == list(embedding.get_feature_names_out())
+        assert frame.shape == (3, 6)
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("template", ["mean", "zero", (np.zeros((1, 3)), [1.0])])
+    @pytest.mark.parametrize("offset", [0, 1e4, 1e8, 1e12])
+    def test_far_from_zero_distances_stay(self, template, offset):
+        x = np.round(cloud(0, 30, 3)[0] * 64) / 64
+        embedding = PointCloudEmbedding(6, template=template, random_state=0)
+        z = embedding.fit_transform([x + offset, x + offset + [3.0, 0, 0]])
+        assert squared_distances(z)[0, 1] == pytest.approx(3, rel=1e-3)
+        exact = sliced_wasserstein_distance(
+            x + offset, x + offset + [3.0, 0, 0], directions=embedding.directions_
+        )
+        assert exact**2 == pytest.approx(3, rel=1e-9)
+
+    @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-38, 1e-20, 1e20, 1e38, 1e150, 1e300])
+    def test_any_unit_of_length(self, scale):
+        pair = [cloud(k, 30, 3)[0] for k in range(2)]
+        embedding = PointCloudEmbedding(6, random_state=0)
+        plain = embedding.fit_transform(pair)
+        z = embedding.fit_transform([x * scale for x in pair])
+        assert (z.dtype == np.float32) == (1e-30 < scale < 1e30)
+        np.testing.assert_allclose(z / scale, plain, atol=1e-6)
+
+    def test_a_cloud_beyond_the_type_of_the_features_is_named(self):
+        embedding = PointCloudEmbedding(6, random_state=0).fit([cloud(0, 9, 3)])
+        with pytest.raises(ValueError, match="cloud 1 lies too far"):
+            embedding.transform([cloud(0, 9, 3)[0], cloud(1, 9, 3)[0] * 1e42])
+        with pytest.raises(ValueError, match="too far apart"):
+            sliced_wasserstein_distance([[1.5e308]], [[-1.5e308]])
+
+    def test_one_point_is_a_cloud(self):
+        for offset in (0, 1e8):
+            z = PointCloudEmbedding(6, random_state=0).fit_transform(
+                [np.full((1, 3), offset), np.full((7, 3), offset), [[offset + 3.0, offset, offset]]]
+            )
+            np.testing.assert_allclose(squared_distances(z)[0], [0, 0, 3], atol=1e-5)
 
 
 def test_before_fit():

@@ -1,6 +1,7 @@
 """Metric axioms and invariances on whatever hypothesis comes up with."""
 
 import numpy as np
+import ot
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sliced_wasserstein import (
     PointCloudEmbedding,
     SlicedWassersteinEmbedding,
+    sliced_wasserstein_distance,
     sliced_wasserstein_image_distance,
     squared_distances,
     wasserstein_1d,
@@ -80,6 +82,65 @@ def test_line(x, a, y, b, shift):
     assert wasserstein_1d(x + shift, x, a, a) == pytest.approx(abs(shift), rel=1e-9, abs=1e-9)
     assert wasserstein_1d(x, y, a, b, p=1) <= distance * (1 + 1e-9) + 1e-9
     assert wasserstein_1d(2 * x, 2 * y, a, b) == pytest.approx(2 * distance, rel=1e-9, abs=1e-9)
+
+
+ORDERS = st.one_of(st.just(np.inf), st.floats(1, 1000))
+SCALES = st.floats(-200, 200).map(lambda exponent: 10.0**exponent)
+COORDINATES = st.integers(-100, 100).map(float)
+CLOUDS = arrays(np.float64, (7, 2), elements=COORDINATES)
+
+
+@EXAMPLES
+@given(x=POINTS, a=MASSES, y=POINTS, b=MASSES, p=ORDERS, scale=SCALES)
+def test_line_scales_with_the_unit(x, a, y, b, p, scale):
+    distance = wasserstein_1d(x, y, a, b, p=p)
+    assert wasserstein_1d(-scale * x, -scale * y, a, b, p=p) == pytest.approx(
+        scale * distance, rel=1e-9, abs=scale * 1e-9
+    )
+    factor = np.sqrt(scale)
+    assert wasserstein_1d(x, y, factor * a, b / factor, p=p) == pytest.approx(
+        distance, rel=1e-9, abs=1e-9
+    )
+
+
+@EXAMPLES
+@given(x=POINTS, y=POINTS, p=ORDERS, q=ORDERS)
+def test_line_grows_with_the_order_to_the_largest_step(x, y, p, q):
+    low, high = sorted((p, q))
+    largest = np.abs(np.sort(x) - np.sort(y)).max()
+    distances = [wasserstein_1d(x, y, p=order) for order in (low, high, np.inf)]
+    assert distances[0] <= distances[1] * (1 + 1e-9)
+    assert distances[1] <= distances[2] * (1 + 1e-9)
+    assert distances[2] == pytest.approx(largest, rel=1e-12)
+    # One of seven points moves farthest.
+    assert wasserstein_1d(x, y, p=1e6) == pytest.approx(largest, rel=1e-5)
+
+
+@EXAMPLES
+@given(x=CLOUDS, a=MASSES, y=CLOUDS, b=MASSES, shift=st.integers(-(2**40), 2**40), scale=SCALES)
+def test_clouds_scale_and_move_together(x, a, y, b, shift, scale):
+    distance = sliced_wasserstein_distance((x, a), (y, b), n_angles=6)
+    # Integers, so that no digit is lost by moving.
+    moved = sliced_wasserstein_distance((x + shift, a), (y + shift, b), n_angles=6)
+    assert moved == pytest.approx(distance, rel=1e-3, abs=1e-3)
+    scaled = sliced_wasserstein_distance((scale * x, a), (-scale * y, b), n_angles=6)
+    mirrored = sliced_wasserstein_distance((x, a), (-y, b), n_angles=6)
+    assert scaled == pytest.approx(scale * mirrored, rel=1e-9, abs=scale * 1e-9)
+    z = PointCloudEmbedding(6).fit_transform([(scale * x, a), (-scale * y, b)]).astype(float)
+    assert np.linalg.norm((z[0] - z[1]) / scale) <= mirrored * (1 + 1e-4) + 1e-4
+
+
+@EXAMPLES
+@given(
+    x=CLOUDS, a=MASSES, y=arrays(np.float64, (9, 2), elements=COORDINATES), seed=st.integers(0, 99)
+)
+def test_clouds_with_and_without_weights_are_those_of_pot(x, a, y, seed):
+    theta = np.random.default_rng(seed).normal(size=(5, 2))
+    theta /= np.linalg.norm(theta, axis=1, keepdims=True)
+    for first, weights in ((x, None), ((x, a), a / a.sum())):
+        expected = ot.sliced_wasserstein_distance(x, y, weights, projections=theta.T)
+        value = sliced_wasserstein_distance(first, y, directions=theta)
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @EXAMPLES

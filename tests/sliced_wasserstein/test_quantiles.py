@@ -139,6 +139,36 @@ def test_merging_sorted_masses_agrees_with_the_general_formula():
         assert squared_w2_sorted(x, a, y, b) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1.0, 1e4, 1e155, 1e300])
+def test_large_orders_approach_the_largest_step(scale):
+    x, y = np.array([0.0, 1.0, 2.0, 9.0]) * scale, np.array([0.0, 1.0, 2.0, 4.0]) * scale
+    assert wasserstein_1d(x, y, p=np.inf) / scale == pytest.approx(5, rel=1e-12)
+    for p in (1, 2, 50, 600, 1e9):
+        expected = 5 * 0.25 ** (1 / p)
+        assert wasserstein_1d(x, y, p=p) / scale == pytest.approx(expected, rel=1e-12)
+
+
+def test_rounding_of_cumulative_masses_is_no_step():
+    """Sums of 0.1 differ in their last bits from tenths; points without mass are not there."""
+    x = np.arange(10.0)
+    assert wasserstein_1d(x, x + 0.25, np.full(10, 0.1), p=np.inf) == 0.25
+    assert wasserstein_1d(x, x + 0.25, np.full(10, 0.1), p=1000) == pytest.approx(0.25, rel=1e-12)
+    far = np.append(x, [-1e6, 1e6])
+    assert wasserstein_1d(far, x, np.append(np.ones(10), [0, 0]), p=np.inf) == 0
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e300, 1.7e308, True])
+def test_the_unit_of_masses_does_not_matter(weight):
+    assert wasserstein_1d([0.0, 1.0, 5.0], [1.0, 2.0, 6.0], [weight] * 3) == pytest.approx(
+        1, rel=1e-15
+    )
+
+
+def test_a_distance_beyond_the_largest_float_is_named():
+    with pytest.raises(ValueError, match="too far apart"):
+        wasserstein_1d([1.5e308], [-1.5e308])
+
+
 def test_wasserstein_1d_does_not_depend_on_the_order_of_points():
     rng = np.random.default_rng(8)
     x, a = random_measure(rng, 20)
