@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,7 +66,8 @@ class View:
         changes = {} if variant == "main" else main["sensitivity"]["variants"][variant]
         parts = {part: {**main[part], **changed} for part, changed in changes.items()}
         self.settings = {**main, **parts}
-        self.counts = counts or _COUNTS[experiment](self)
+        found = {name: n for name, n in vars(counts or Counts()).items() if math.isfinite(n)}
+        self.counts = replace(_COUNTS[experiment](self), **found)
 
     @property
     def embedded(self) -> Any:
@@ -170,10 +171,19 @@ def _windows(view: View) -> float:
 
 
 def _beyond_image(offsets: Sequence[Sequence[int]], view: View) -> str | None:
-    rows, columns = view.counts.rows, view.counts.columns
-    if all(abs(row) < rows and abs(column) < columns for row, column in offsets):
+    # Beyond the half few pairs of pixels are left, and images become equal.
+    rows, columns = view.counts.rows / 2, view.counts.columns / 2
+    if all(abs(row) <= rows and abs(column) <= columns for row, column in offsets):
         return None
-    return f"allowed: less than the {rows:g} rows and {columns:g} columns of an image"
+    return f"allowed: at most {rows:g} rows and {columns:g} columns, half of an image"
+
+
+def _too_few_to_train(folds: int, view: View) -> str | None:
+    # Pairwise coupling splits a training part into three.
+    if not _training_members(view) < 3:
+        return None
+    members = view.counts.smallest_class
+    return f"allowed: folds that leave 3 of the {members:g} images of a class to train on"
 
 
 def _kernels_in_two_lists(svm: Mapping[str, Any], view: View) -> str | None:
@@ -251,6 +261,7 @@ _RULES = (
         "svm.folds",
         _at_most(lambda view: view.counts.smallest_class, "images of the smallest class"),
     ),
+    Rule(_IMAGES, "svm.folds", _too_few_to_train),
     Rule(
         _IMAGES,
         "svm.inner_folds",

@@ -112,7 +112,7 @@ WRONG = [
     ("experiments.textures.sensitivity.variants", {"a\n": {}}, "lower-case letters"),
     ("experiments.textures.sensitivity.variants", {"main": {}}, "not the name of what all"),
     ("experiments.textures.sensitivity.variants", {"a": {"cooccurrence": {}}}, "keys: levels"),
-    ("experiments.faces.dictionary.penalty", 1e300, "to 0.5"),
+    ("experiments.faces.dictionary.penalty", 1e300, "to 0.2"),
     ("experiments.motion.hierarchy.levels", [2, 4, 8], "a list of 3, decreasing"),
     ("experiments.motion.hierarchy.levels", [4, 4, 4], "decreasing"),
     ("experiments.motion.hmms.covariance_floor", float("inf"), "numbers from"),
@@ -121,8 +121,9 @@ WRONG = [
     ("experiments.music.methods", ["em"], "did you mean"),
     # what does not fit together
     ("datasets.animal_faces.embedded.min_side", 200, r"at most max_side \(128\)"),
-    ("experiments.textures.cooccurrence.offsets", [[240, 0]], "the 240 rows and 320 columns"),
+    ("experiments.textures.cooccurrence.offsets", [[121, 0]], "120 rows and 160 columns"),
     ("experiments.textures.svm.folds", 21, "at most 20 .images of the smallest class"),
+    ("datasets.uiuc_texture.embedded.images_per_class", 3, "leave 3 of the 3 images"),
     ("experiments.textures.svm.inner_folds", 17, "at most 16 .images .* in a training part"),
     ("experiments.textures.variance.components", [1, 400], "at most 399"),
     ("experiments.textures.identities.n_samples", 501, "at most 500 .all the images"),
@@ -192,8 +193,8 @@ def test_a_run_without_data_is_refused(config, schema):
 
 def test_variants_have_to_fit_too(config, schema):
     variants = config["experiments"]["textures"]["sensitivity"]["variants"]
-    variants["far"] = {"cooccurrence": {"offsets": [[0, 320]]}}
-    with pytest.raises(ConfigError, match=r"variants\.far\.cooccurrence\.offsets' is \[\[0, 320]]"):
+    variants["far"] = {"cooccurrence": {"offsets": [[0, 161]]}}
+    with pytest.raises(ConfigError, match=r"variants\.far\.cooccurrence\.offsets' is \[\[0, 161]]"):
         check_config(config, schema)
 
 

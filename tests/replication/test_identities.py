@@ -218,3 +218,8 @@ def test_an_inverse_that_blurs_breaks_invertibility_alone(densities, scores, mon
     found = check(densities)
     assert found["round_trip_relative_l1"] == pytest.approx(0.2, abs=0.07)
     assert holding(found) == set(scores) - {"round_trip_relative_l1"}
+
+
+def test_copies_have_no_relative_distance(densities):
+    scores = check(np.concatenate([densities[:5], densities[:1]]))
+    assert {name for name, value in scores.items() if not np.isfinite(value)} == set()

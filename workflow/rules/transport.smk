@@ -102,8 +102,10 @@ rule select_samples:
         raw=lambda wildcards: raw_folder(wildcards.experiment),
         colour=lambda wildcards: wildcards.experiment == "faces",
         not_shown=not_shown,
+        # phi is drawn of slices that have a density, which those of point masses have not.
         settings=lambda wildcards: {
             **settings(wildcards.experiment, "sliced_wasserstein"),
+            "footprint": "box",
             "n_angles": settings(wildcards.experiment, "samples")["n_angles"],
         },
     script:
