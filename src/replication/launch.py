@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from replication.config import ConfigError, check_config, load_config
-from replication.digests import mend
+from replication.digests import AlteredFileError, check_digests, known_digests, mend
 from replication.run_lock import (
     RECORD,
     AnotherRunIsActive,
@@ -237,6 +237,11 @@ def _plan(request: Request) -> int:
 
 def _report(request: Request, kind: str) -> int:
     _refuse_without_figures(request.config)
+    figures = [path for path in known_digests(request.results) if path.parent.name == "figures"]
+    try:
+        check_digests(path for path in figures if path.is_file())
+    except AlteredFileError as error:
+        raise LaunchError(f"{error}; it is made again by: {request.command}") from None
     report = request.results / _REPORTS[kind]
     report.parent.mkdir(parents=True, exist_ok=True)
     targets = ["shareable"] if kind == "report-public" else None

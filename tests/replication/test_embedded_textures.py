@@ -80,6 +80,17 @@ def test_published_layout(folder, prepared):
             assert (image.format, image.mode, image.size) == ("JPEG", "L", (160, 120))
 
 
+def test_files_of_another_size_of_the_set_do_not_stay_when_the_record_is_lost(tmp_path, capsys):
+    small = {"images_per_class": 2, "width": 32, "height": 32}
+    prepare("uiuc_texture", source="embedded", raw=tmp_path / "raw", embedded=small)
+    (tmp_path / "raw/.source.json").write_bytes(b"")
+    smaller = small | {"images_per_class": 1}
+    found = prepare("uiuc_texture", source="embedded", raw=tmp_path / "raw", embedded=smaller)
+    assert found.describe() == "25 images"
+    assert len(list((tmp_path / "raw").rglob("*.jpg"))) == 25
+    assert "was broken" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", uiuc_texture.CLASSES)
 def test_frozen(folder, name):
     found = [statistics(decoded(folder / name / f"{name[:3]}_{k:02d}.jpg")) for k in (1, 2)]

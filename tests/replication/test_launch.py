@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from toy_workflow import CONFIG, finish, launch, toy_workflow
 
 from replication.config import ConfigError
+from replication.digests import keep_digests
 from replication.launch import (
     _TARGETS_WITH_CLAIMS,
     LaunchError,
@@ -144,6 +146,17 @@ def test_what_makes_no_sense_is_refused_by_name_in_one_line(here, given, message
     with pytest.raises((LaunchError, ConfigError), match=message) as caught:
         request(**given)
     assert "\n" not in str(caught.value)
+
+
+def test_an_altered_figure_is_in_no_report(here, capsys):
+    figure = Path("results/demo/figures/cvpr2016_fig1.png")
+    figure.parent.mkdir(parents=True)
+    figure.write_text("a picture")
+    keep_digests(Path("results/demo"))
+    figure.write_text("a pict")
+    assert main(["report"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{figure}: has 6 bytes where its job left 9; it is made again by: make rep" in line
 
 
 def test_a_run_without_figures_has_neither_them_nor_a_report(here, monkeypatch, capsys):
