@@ -11,11 +11,10 @@ name = snakemake.wildcards.dataset
 settings = snakemake.params.settings
 raw = f"data/raw/{snakemake.params.run}/{name}"
 archives = snakemake.config["archives"]
-allow_subset = snakemake.params.allow_subset
 try:
     if settings["source"] == "download":
         # Before the log: terms and progress are for whoever sits at the terminal.
-        fetch_archives(name, archives, raw=raw, allow_subset=allow_subset)
+        fetch_archives(name, archives, raw=raw, allow_subset=snakemake.params.allow_subset)
     start_job(snakemake)
     prepared = prepare(
         name,
@@ -23,7 +22,7 @@ try:
         raw=raw,
         archives=archives,
         file_format=settings.get("format"),
-        allow_subset=allow_subset,
+        allow_subset=snakemake.params.allow_subset,
         on_bad_file=settings["on_bad_file"],
         embedded=settings["embedded"],
         seed=snakemake.params.seed,
