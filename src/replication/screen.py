@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -145,6 +147,8 @@ def run(arguments: Sequence[str]) -> None:
     # What is wrong before the plugin is set up, or after it has ended.
     if isinstance(logging.lastResort, logging.Handler):
         logging.lastResort.setFormatter(_OneLine())
+    # Snakemake puts the path of the interpreter into its shell commands as it stands.
+    sys.executable = shlex.quote(os.path.relpath(sys.executable))
     main(["--logger", "screen", *arguments])
 
 

@@ -864,22 +864,22 @@ def test_a_run_that_reaches_nothing_ends_in_a_page_and_no_half_file(repository, 
         settings["datasets"][other] = {"enabled": False}
     paper.write_text(yaml.safe_dump(settings))
 
-    def launch(*more):
-        command = [sys.executable, "-m", "replication.launch", "--configfile", "configs/paper.yaml"]
+    def launch(action):
+        given = {"CONFIG": "configs/paper.yaml", "TARGET": "results/paper/data/uiuc_texture.csv"}
         return subprocess.run(
-            [*command, "--cores", "1", "results/paper/data/uiuc_texture.csv", *more],
+            [sys.executable, "-m", "replication.launch", action],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
+            env={**os.environ, **given, "PYTHONPATH": str(tmp_path / "src")},
             capture_output=True,
             text=True,
         )
 
-    planned = launch("--plan")
+    planned = launch("plan")
     assert planned.returncode == 0, planned.stderr
     assert "T01-T05.zip, 48 MB" in planned.stdout
     assert "will be fetched" in planned.stdout
     assert not (tmp_path / "data").exists()
-    ended = launch()
+    ended = launch("reproduce")
     assert ended.returncode != 0
     page = ended.stderr[ended.stderr.rindex("could not be fetched") :]
     assert page.count("\n") < 40

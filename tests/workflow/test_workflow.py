@@ -317,12 +317,12 @@ def test_a_run_killed_twice_on_one_core_ends_with_the_bytes_of_a_run_on_two(
     def launcher(folder, cores):
         (folder / "claims.yaml").write_text(yaml.safe_dump(TO_THE_CLAIMS))
         return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "replication.launch", *CLAIM_TARGETS),
-                *("--configfile", "tiny.yaml", "claims.yaml", "--cores", str(cores)),
-            ],
+            [sys.executable, "-m", "replication.launch"],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(folder / "src")},
+            env={
+                **{**os.environ, "PYTHONPATH": str(folder / "src"), "CORES": str(cores)},
+                **{"CONFIG": "tiny.yaml claims.yaml", "TARGET": " ".join(CLAIM_TARGETS)},
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -389,6 +389,13 @@ def test_a_wrong_key_ends_in_words(project):
     assert done.returncode != 0
     assert "did you mean 'seed'?" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_snakemake_by_hand_reads_files_as_the_launcher_does(project):
+    (project / "twice.yaml").write_text("seed: 1\nseed: 2\n")
+    done = snakemake(project, "--dry-run", "--configfile=twice.yaml")
+    assert done.returncode != 0
+    assert "twice.yaml, line 2: the key 'seed' stands twice" in done.stdout + done.stderr
 
 
 def test_a_disabled_data_set_takes_no_part(project):
