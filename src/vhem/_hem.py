@@ -221,6 +221,7 @@ class HEMEstimator(MixtureClusterer):
                 f"n_components is {self.n_components}, but there are only {available} base "
                 "components of positive weight"
             )
+        self._total_samples(self.virtual_samples, base_weights)
         warn_of_duplicates("n_components", self.n_components, parameters, "base components")
 
     def _run(

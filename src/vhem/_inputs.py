@@ -23,12 +23,15 @@ __all__ = [
     "as_h3m",
     "as_items",
     "bytes_of",
+    "check_resolution",
     "first_of",
     "is_hmm",
     "warn_of_duplicates",
     "warn_of_swapped_axes",
 ]
 
+# Nats; as much of a variance is lost where it is computed from moments.
+_TOLERABLE_LOSS = 1e-3
 _KINDS = "an H3M, an HMM, a fitted hmmlearn model, or a list of these"
 
 
@@ -143,6 +146,42 @@ def warn_of_swapped_axes(sequences: object) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+def check_resolution(deviations: NDArray[np.float64], variances: Any) -> None:
+    """Check that second moments about a common centre resolve the variances of Gaussians.
+
+    The expansion of ``(mu_p - mu_q)^2 / v_q`` into moments loses ``eps mu_q^2 / v_q`` nats, and a
+    variance that comes of moments the same share of itself.
+
+    Parameters
+    ----------
+    deviations : array, shape (n, d)
+        Means about the centre.
+    variances : array, shape (n, d), or float
+        Variances, or the smallest of them.
+
+    Raises
+    ------
+    ValueError
+        If no digit is left.
+
+    Warns
+    -----
+    UserWarning
+        If fewer than three digits are left.
+    """
+    with np.errstate(over="ignore"):
+        lost = np.finfo(np.float64).eps * (deviations**2 / variances).sum(axis=1).max()
+    if lost < _TOLERABLE_LOSS:
+        return
+    far = (
+        "means lie so many standard deviations from their common centre that rounding costs "
+        f"{lost:.2g} nats per observation"
+    )
+    if lost > 1:
+        raise ValueError(f"{far}: scale the features, or cluster the far models apart")
+    warnings.warn(far, UserWarning, stacklevel=5)
 
 
 def bytes_of(model: Any, weighted: bool = True) -> list[bytes]:

@@ -142,6 +142,8 @@ def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> _Expectati
 # A variance below this share of its feature's overall variance is lost in the rounding of
 # E[y^2] - E[y]^2.
 _RELATIVE_FLOOR = {"float64": 1e-10, "float32": 1e-4}
+# Sums of squares, and those divided by the smallest variance, stay in the range of float32.
+_LARGEST_SINGLE = 1e15
 
 
 class EMH3M(MixtureClusterer):
@@ -419,6 +421,12 @@ class EMH3M(MixtureClusterer):
 
     def _floor(self, centred: Floats) -> Floats | float:
         """Return the floor asked for, or what the precision of the sums needs if that is more."""
+        largest = np.abs(centred).max()
+        if np.dtype(self.dtype) == np.float32 and largest > _LARGEST_SINGLE:
+            raise ValueError(
+                f"frames lie up to {largest:.3g} from their mean, expected at most "
+                f"{_LARGEST_SINGLE:g} for dtype float32: rescale them, or use float64"
+            )
         needed = _RELATIVE_FLOOR[np.dtype(self.dtype).name] * (centred**2).mean(axis=0)
         if self.covariance_type == "diag":
             return np.maximum(self.covariance_floor, needed)

@@ -35,7 +35,7 @@ from sklearn.cluster import KMeans
 
 from ._clustering import assign
 from ._hem import HEMEstimator, checked_weights, draw_base
-from ._inputs import as_h3m
+from ._inputs import as_h3m, check_resolution
 from ._moments import (
     gaussian_moments,
     natural_parameters,
@@ -110,6 +110,8 @@ class _GaussianProblem:
         self.full = covars.ndim == 3
         self.covariance_floor = covariance_floor
         self.centre = means.mean(axis=0)
+        variances = np.linalg.eigvalsh(covars)[:, :1] if self.full else covars
+        check_resolution(means - self.centre, variances)
         self.moments = gaussian_moments(means - self.centre, covars, self.full)
 
     def expectation(self, model: HMM) -> tuple[Floats, None]:

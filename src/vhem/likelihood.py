@@ -100,6 +100,8 @@ def check_sequences(
         if n_features is None:
             n_features = array.shape[1]
         if array.shape[1] != n_features or n_features == 0:
+            if n_features == 0:
+                raise ValueError(f"sequences[{i}] has shape {array.shape}: no feature")
             swapped = len(array) == n_features or (i > 0 and len(array) == len(arrays[0]))
             hint = f"; time is the first axis, this one has {len(array)} frames" * swapped
             raise ValueError(

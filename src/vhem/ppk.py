@@ -409,6 +409,13 @@ def probability_product_kernel(
         result[a, len(second) - len(values) :] = values
         if other is None:
             result[a:, a] = values
+    # A power of variances may be beyond the range of double precision, or its logarithm's argument.
+    if np.isnan(result).any():
+        a, b = (int(k) for k in np.argwhere(np.isnan(result))[0])
+        raise ValueError(
+            f"the kernel of h3m[{a}] and {'h3m' if other is None else 'other'}[{b}] is not a "
+            "number: their means or covariances are out of range, rescale them"
+        )
     if normalize:
         norms = _log_squared_norms(own, power, length)
         other_norms = norms if other is None else _log_squared_norms(others, power, length)

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from ._clustering import MixtureClusterer, virtual_counts
 from ._compile import compiled
-from ._inputs import as_h3m, bytes_of, warn_of_duplicates
+from ._inputs import as_h3m, bytes_of, check_resolution, warn_of_duplicates
 from ._moments import gaussian_moments, natural_parameters
 from ._numerics import log_or_floor, logsumexp_last, mixture_terms
 from ._parallel import ordered_map, single_threaded
@@ -348,6 +348,7 @@ def expected_log_likelihood(base: Models, reduced: Models, length: int) -> Float
     if base.n_features != reduced.n_features:
         raise ValueError(f"base has {base.n_features} features, reduced has {reduced.n_features}")
     centre = _centre(base)
+    _check_resolution(reduced, centre)
     theta = _theta(reduced, centre)
     chunks = _lay_out(base, centre, reduced.covariance_type == "full", len(theta))
     with single_threaded():
@@ -592,6 +593,7 @@ class VHEM(MixtureClusterer):
                 f"n_components is {self.n_components}, but base has only {present} components of "
                 "positive weight"
             )
+        self._total_samples(self.virtual_samples, base.weights)
         warn_of_duplicates("n_components", self.n_components, bytes_of(base), "base models")
         if isinstance(self.init, H3M):
             for name, found, wanted in (
@@ -608,6 +610,7 @@ class VHEM(MixtureClusterer):
     def _problem(self, base: H3M, n_reduced_gaussians: int) -> _Problem:
         kind = self.init.covariance_type if isinstance(self.init, H3M) else base.covariance_type
         centre = _centre(base)
+        _check_resolution(base, centre)
         return _Problem(
             base,
             _lay_out(base, centre, kind == "full", n_reduced_gaussians),
@@ -711,10 +714,21 @@ def _refilled(model: H3M, j: int, expectation: _Expectation, problem: _Problem) 
     return regularised(trial, problem.floor, 0.0)
 
 
+def _occurring(h3m: H3M) -> NDArray[np.bool_]:
+    """Which Gaussians have weight, shape (K, S, M)."""
+    return (h3m.mixture_weights * h3m.weights[:, None, None]) > 0
+
+
 def _centre(base: H3M) -> Floats:
     """Mean of the base means that count; subtracted before second moments are taken."""
-    occurring = (base.mixture_weights * base.weights[:, None, None]) > 0
-    return base.means[occurring].mean(axis=0)
+    return base.means[_occurring(base)].mean(axis=0)
+
+
+def _check_resolution(h3m: H3M, centre: Floats) -> None:
+    occurring = _occurring(h3m)
+    covars = h3m.covars[occurring]
+    variances = covars if covars.ndim == 2 else np.linalg.eigvalsh(covars)[:, :1]
+    check_resolution(h3m.means[occurring] - centre, variances)
 
 
 def _smallest_variances(base: H3M, full: bool) -> Floats | float:
@@ -722,8 +736,7 @@ def _smallest_variances(base: H3M, full: bool) -> Floats | float:
 
     By Equation 18 no reduced covariance does either; the M-step uses it against rounding only.
     """
-    occurring = (base.mixture_weights * base.weights[:, None, None]) > 0
-    covars = base.covars[occurring]
+    covars = base.covars[_occurring(base)]
     if not full:
         if covars.ndim == 3:
             covars = np.diagonal(covars, axis1=1, axis2=2)

@@ -446,6 +446,45 @@ def test_bad_argument_is_named(arguments, message):
         EMH3M(1).fit([np.zeros((4, 2)), np.ones((4, 2)), np.ones((3, 2))], **arguments)
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([np.zeros((4, 0))] * 2, r"sequences\[0\] has shape \(4, 0\): no feature"),
+        ([LONG, np.where(LONG[7, 1] == LONG, np.nan, LONG)], r"sequences\[1\]\[7, 1\] is nan"),
+        ([LONG, np.where(LONG[7, 1] == LONG, 1e300, LONG)], r"sequences\[1\]\[7, 1\] is 1e\+300"),
+        ([LONG, LONG + 1j], r"sequences\[1\] .* complex"),
+        ([LONG, np.ma.masked_greater(LONG, 1.0)], r"sequences\[1\] has masked entries"),
+        ([LONG, LONG.astype(str)], r"sequences\[1\] is not a rectangular array of real numbers"),
+        ([LONG, LONG[:0]], r"sequences\[1\] has no frame"),
+        (LONG, r"sequences\[0\] has shape \(2,\), .* a single one is \[sequence\]"),
+        ([LONG * 1e20, LONG], "frames lie up to .* expected at most 1e\\+15 for dtype float32"),
+    ],
+)
+def test_bad_data_are_named_with_their_place(data, message):
+    with pytest.raises(ValueError, match=message):
+        EMH3M(1, dtype=np.float32).fit(data)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.asfortranarray,
+        list,
+        lambda y: y.astype(">f8"),
+        lambda y: y.astype(np.float32),
+        lambda y: y.astype(np.int8),
+        lambda y: y.astype(object),
+        lambda y: np.ma.array(y),
+        lambda y: y[::-1][::-1],
+    ],
+)
+def test_numbers_count_and_not_how_they_are_stored(convert):
+    rounded = [np.round(LONG), np.round(LONG) + 5]
+    expected = EMH3M(2, max_iter=3, random_state=0).fit(rounded)
+    found = EMH3M(2, max_iter=3, random_state=0).fit([convert(y) for y in rounded])
+    assert found.model_ == expected.model_
+
+
 def test_start_of_another_shape_is_named():
     rng = np.random.default_rng(15)
     with pytest.raises(ValueError, match="init has n_states=3, the estimator 2"):

@@ -360,6 +360,22 @@ def test_any_number_of_virtual_samples_has_an_answer(name, samples):
         np.testing.assert_allclose(estimator.responsibilities_, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["VHEM", "HEMGMM"])
+@pytest.mark.parametrize("full", [False, True])
+def test_means_too_far_apart_for_their_variances_are_told(name, full):
+    def apart(distance):
+        covars = np.tile(np.eye(2), (2, 1, 1, 1)) if full else np.ones((2, 1, 2))
+        hmms = [replaced(hmm, covars=covars) for hmm in HMMS]
+        return [*hmms[:3], *(replaced(hmm, means=hmm.means + distance) for hmm in hmms[:3])]
+
+    with pytest.warns(UserWarning, match="rounding costs 0.0.* nats per observation"):
+        labels = clone(ALL[name]).fit_predict(apart(1e7))
+    assert rand_score(labels, LABELS) == 1
+    for distance in (1e9, 1e140):
+        with pytest.raises(ValueError, match="nats per observation: scale the features"):
+            clone(ALL[name]).fit(apart(distance))
+
+
 @pytest.mark.parametrize("name", ["VHEM", "HEMGMM", "HEMDTM"])
 def test_no_steps_leave_the_start(name):
     estimator = clone(ALL[name]).set_params(max_iter=0).fit(items_of(name))
