@@ -108,6 +108,8 @@ def _count_songs(view: View) -> Counts:
 
 
 def _frames(seconds: float, view: View) -> float:
+    if math.isinf(seconds):  # its whole part would be no number
+        return seconds
     lengths = framing(view["features.sampling_rate"])
     return (lengths["sampling_rate"] * seconds - lengths["window"]) // lengths["hop"] + 1
 

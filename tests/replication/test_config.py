@@ -140,6 +140,7 @@ WRONG = [
     ("datasets.cmu_mocap.format", "c3d", "source' is 'embedded'; allowed with format: c3d"),
     ("experiments.music.once", ["vhem"], "not in music.methods"),
     ("experiments.music.features.blocks", 61, "at most 60 .songs"),
+    ("experiments.music.features.sampling_rate", 44100, "from 4000 to 22050 .Hz"),
     ("experiments.music.features.sequence_length", 645, "at most 644 .frames of the shortest"),
     ("experiments.music.split.folds", 61, "at most 60 .songs"),
     ("experiments.music.split.min_songs", 101, "at most 100 .songs"),
@@ -208,6 +209,8 @@ def test_variants_have_to_fit_too(config, schema):
         ("experiments.textures.sliced_wasserstein.footprint", "point"),
         ("experiments.music.methods", ["hem_gmm"]),
         ("datasets.uiuc_texture.source", "download"),
+        ("datasets.cal500.source", "archives"),
+        ("experiments.music.features.sampling_rate", 11025),
     ],
 )
 def test_documented_switches_are_accepted(config, schema, key, value):
