@@ -222,8 +222,8 @@ def mend(run: Path, raw: Path, make_again: Callable[[list[str]], int]) -> int:
         return 0
     keep_digests(run)
     empty_partial(run)
-    known = known_digests(run)
     altered = set_aside_altered(run, raw)
+    known = known_digests(run)
     for path, fault in altered:
         print(f"{path} {fault}: moved to {run / _SET_ASIDE}/, made again", flush=True)
     status = make_again([str(path) for path, _ in altered]) if altered else 0
