@@ -5,6 +5,8 @@ import os
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from snakemake.utils import update_config
 
 from replication.config import ConfigError, load_config
@@ -140,6 +142,34 @@ def test_json_is_read_by_the_same_rules(tmp_path, indent):
         load(tmp_path, '{"a": 1, "a": 2}')
     # No number, and so for the check to refuse where one is wanted.
     assert load(tmp_path, '{"a": [NaN, Infinity]}') == {"a": ["NaN", "Infinity"]}
+
+
+plain = st.one_of(
+    st.booleans(),
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\ufeff"), max_size=8),
+    st.sampled_from(["on", "02_01", "1e-3", "2016-01-01", "~", "1:30", "null", "<<", "="]),
+)
+keys = st.text("abc_ -é:#", min_size=1, max_size=4)
+trees = st.dictionaries(
+    keys,
+    st.recursive(
+        plain,
+        lambda part: st.lists(part, max_size=3) | st.dictionaries(keys, part, max_size=3),
+        max_leaves=8,
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(content=trees)
+def test_what_json_writes_is_read_again(tmp_path_factory, content):
+    """The whole configuration is handed on in such a file, which all must read alike."""
+    found = load(tmp_path_factory.getbasetemp(), json.dumps(content), "own.json")
+    assert repr(found) == repr(content)
 
 
 def test_no_code_of_a_file_is_run(tmp_path):
