@@ -85,7 +85,8 @@ def normalized_densities(
         raise ValueError(
             f"image {first_index} has shape {images.shape[1:]}, expected {shape} as in fit"
         )
-    rows = images.reshape(len(images), -1).astype(np.float64)
+    # In one layout, for which the loops are compiled, whatever that of the images is.
+    rows = images.reshape(len(images), -1).astype(np.float64, order="C")
     # A NaN is its row's smallest and largest value.
     lowest, highest = rows.min(axis=1), rows.max(axis=1)
     for fault, wrong in (
@@ -94,7 +95,11 @@ def normalized_densities(
             ~(np.isfinite(lowest) & np.isfinite(highest)),
         ),
         # The capital is scikit-learn's, whose contract asks for these words.
-        ("contains a negative value: Negative values in data are no density", lowest < 0),
+        (
+            "contains a negative value: Negative values in data are no density "
+            "(PointCloudEmbedding reads points)",
+            lowest < 0,
+        ),
         ("is all zero: a density needs a positive sum", highest == 0),
     ):
         if wrong.any():

@@ -141,6 +141,9 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Notes
     -----
+    An array of three axes holds images here, whatever its shape; clouds of points are for
+    :class:`~sliced_wasserstein.PointCloudEmbedding`.
+
     Images need not be positive or sum to 1: each is divided by its sum, and empty regions are
     jumps of a quantile function, harmless here. Nothing is ever added to an image.
 

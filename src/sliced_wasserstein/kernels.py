@@ -150,9 +150,9 @@ def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
         squared, lost = _expanded_squares(z - centre, None if y is None else y - centre)
     rows, columns = np.nonzero(lost)
     if len(rows):
-        # One layout, so that numba compiles once a type.
-        first = np.ascontiguousarray(z)
-        second = first if y is None else np.ascontiguousarray(y)
+        # In one layout, for which the loop is compiled.
+        first = np.require(z, requirements=["C", "W"])
+        second = first if y is None else np.require(y, requirements=["C", "W"])
         _sum_differences(first, second, rows, columns, squared)
     if y is None:
         squared[columns, rows] = squared[rows, columns]

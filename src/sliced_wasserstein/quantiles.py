@@ -140,6 +140,7 @@ def cloud_quantiles(
         Means, in the unit of the positions.
     """
     quantiles = np.empty((len(directions), len(edges) - 1))
+    edges = np.array(edges)  # those of an estimator loaded as a memory map are read-only
     # As many directions at a time as keep the sorting in the cache.
     step = max(1, _SORTED_VALUES // len(weights))
     for start in range(0, len(directions), step):

@@ -62,6 +62,7 @@ def slice_quantiles(
         Means (px).
     """
     quantiles = np.empty((len(directions), len(rows), len(edges) - 1))
+    edges = np.array(edges)  # those of an estimator loaded as a memory map are read-only
     if footprint == "box":
         fill = _box_filler(rows.reshape(-1, *shape), directions, edges, oversampling, quantiles)
     else:

@@ -1,5 +1,6 @@
 """Whatever holds the same numbers gives the same result; whatever holds none is named."""
 
+import inspect
 import multiprocessing
 import pickle
 
@@ -289,6 +290,30 @@ def test_y_is_ignored(estimator, data):
     for y in (None, rng.random(len(data)), "anything"):
         assert estimator.fit(data, y) is estimator
         np.testing.assert_array_equal(fit(data, y), fit(data))
+
+
+def test_results_have_a_type_for_checkers():
+    for function in (
+        SlicedWassersteinEmbedding.fit_transform,
+        SlicedWassersteinEmbedding.transform,
+        PointCloudEmbedding.fit_transform,
+        PointCloudEmbedding.transform,
+        KernelKMeans.fit_predict,
+        KernelKMeans.predict,
+    ):
+        assert "NDArray" in inspect.signature(function).return_annotation
+
+
+def test_arguments_that_could_be_exchanged_have_names():
+    for call in (
+        lambda: SlicedWassersteinEmbedding(4, 8),
+        lambda: PointCloudEmbedding(4, 8),
+        lambda: KernelKMeans(4, "linear"),
+        lambda: sliced_wasserstein_distance(POINTS, POINTS, 60),
+        lambda: sliced_wasserstein_image_distance(*IMAGES[:2], 60),
+    ):
+        with pytest.raises(TypeError, match="positional argument"):
+            call()
 
 
 def _embed(queue):
