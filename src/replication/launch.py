@@ -97,6 +97,8 @@ class Request:
         LaunchError, ConfigError
             What is wrong with a variable, or with the configuration.
         """
+        if {"{", "}"} & set(here := str(Path.cwd())):
+            raise LaunchError(f"Snakemake cannot work below a folder with a brace: {here!r}")
         given = {name: environment[name] for name in _VARIABLES if name in environment}
         for name, value in given.items():
             if not value.strip():

@@ -159,6 +159,13 @@ def test_an_altered_figure_is_in_no_report(here, capsys):
     assert f"{figure}: has 6 bytes where its job left 9; it is made again by: make rep" in line
 
 
+def test_a_project_below_a_name_with_a_brace_is_refused(here, monkeypatch):
+    (here / "a{b}").mkdir()
+    monkeypatch.chdir(here / "a{b}")
+    with pytest.raises(LaunchError, match=r"cannot work below .*a{b}"):
+        request()
+
+
 def test_a_run_without_figures_has_neither_them_nor_a_report(here, monkeypatch, capsys):
     (here / "config.yaml").write_text(CONFIG.replace("enabled: false", "enabled: true"))
     with pytest.raises(LaunchError, match=r"no figure .its experiments: music"):
