@@ -133,6 +133,7 @@ def test_every_odd_file_is_used_and_loads(place):
         ("Image/CowHead/.jpg", None),
         ("Image/CowHead/readme.txt", None),
         ("Image/CowHead/cow.PNG", ("CowHead/cow.PNG", "CowHead")),
+        ("Image/CowHead/cow.heic", ("CowHead/cow.heic", "CowHead")),
         ("Image/CowHead/more/1.jpg", None),
         ("Image/OwlHead/1.jpg", None),
         ("CowHead/1.jpg", None),

@@ -32,9 +32,9 @@ from replication.datasets.manifest import raw_files
 
 __all__ = ["ANIMAL_FACES", "duplicate_groups", "load_faces", "select_classes", "select_faces"]
 
-_IMAGE = re.compile(
-    r"Image/(?P<label>\w+)/(?P<file>[^/.][^/]*(?i:jpe?g|png|gif|bmp|tiff?|webp|p[bgpn]m))"
-)
+# Also those that cannot be read: a picture is never left out as if it were a note.
+_SUFFIXES = r"jpe?g|jpe|jfif|jp2|png|gif|bmp|tiff?|webp|p[bgpn]m|hei[cf]|avif|psd|svg|eps"
+_IMAGE = re.compile(rf"Image/(?P<label>\w+)/(?P<file>[^/.][^/]*(?i:{_SUFFIXES}))")
 _SCENES = "Natural"
 _THUMBNAIL = 16
 _COMPARED = 128
