@@ -221,15 +221,6 @@ def _no_dictionary(file: str, view: View) -> str | None:
     return None if is_matlab else "allowed: a MATLAB file (pd.mat), and this is none"
 
 
-def _not_of_markers(allowed: Sequence[Any], meaning: str) -> Callable[[Any, View], str | None]:
-    def fault(value: Any, view: View) -> str | None:
-        if view["data.format"] != "c3d" or value in allowed:
-            return None
-        return f"allowed with format: c3d: {meaning}"
-
-    return fault
-
-
 def _small_sides(side: int, view: View) -> str | None:
     largest = view["data.embedded.max_side"]
     return f"allowed: at most max_side ({largest})" if view.embedded and side > largest else None
@@ -304,18 +295,6 @@ _RULES = (
     Rule(("faces",), "dictionary.file", _no_dictionary),
     Rule(("faces",), "dictionary.n_atoms", _at_most(_windows, "half of the windows to learn from")),
     Rule(("faces",), "hoggles.blocks", _at_most(lambda view: view.counts.items, "images")),
-    Rule(
-        ("motion",),
-        "data.source",
-        _not_of_markers(("archives",), "archives, since markers are not made and not fetched"),
-    ),
-    Rule(("motion",), "features.representation", _not_of_markers(("positions",), "positions")),
-    Rule(("motion",), "features.common_skeleton", _not_of_markers((False,), "false")),
-    Rule(
-        ("motion",),
-        "features.reference",
-        _not_of_markers(("world", "horizontal", "root"), "world, horizontal, root"),
-    ),
     Rule(("motion",), "hierarchy.levels", _at_most(lambda view: view.counts.items, "sequences")),
     Rule(
         ("motion",),

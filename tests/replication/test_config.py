@@ -137,7 +137,6 @@ WRONG = [
     ("experiments.faces.hoggles.blocks", 253, "at most 252 .images"),
     ("experiments.motion.hierarchy.levels", [57, 4, 2], "at most 56 .sequences"),
     ("experiments.motion.hmms.n_mix", 60, "n_states' is 4; allowed: at most 2 .a Gaussian for"),
-    ("datasets.cmu_mocap.format", "c3d", "source' is 'embedded'; allowed with format: c3d"),
     ("experiments.music.once", ["vhem"], "not in music.methods"),
     ("experiments.music.features.blocks", 61, "at most 60 .songs"),
     ("experiments.music.features.sampling_rate", 44100, "from 4000 to 22050 .Hz"),

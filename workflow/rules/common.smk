@@ -71,12 +71,6 @@ TABLES = {
     "motion": ["nips2012_table2"],
     "music": ["nips2012_table3"],
 }
-# Markers have no skeleton to draw.
-NOT_DRAWN = (
-    {"extra_motion_clusters", "motion_exemplars.npz"}
-    if config["datasets"]["cmu_mocap"]["format"] == "c3d"
-    else set()
-)
 # Keys of replication.protocols.motion.METHODS, which is slow to import.
 MOTION_METHODS = [
     "vhem",
@@ -140,7 +134,6 @@ def dataset_sources(wildcards):
     more = {
         "cmu_mocap": [
             "replication.datasets.asf_amc",
-            "replication.datasets.c3d",
             "replication.features.skeleton",
         ],
         "cal500": [
@@ -516,9 +509,7 @@ def timing_files(*experiments):
 
 def figdata_files(*experiments):
     """What the figures of the experiments (default: all) draw that is no score."""
-    names = {
-        name for e in enabled_experiments(*experiments) for name in FIGDATA[e]
-    } - NOT_DRAWN
+    names = {name for e in enabled_experiments(*experiments) for name in FIGDATA[e]}
     return [results(f"figdata/{name}") for name in sorted(names)]
 
 
@@ -553,9 +544,7 @@ def withheld():
 
 def figure_files(*experiments, without=()):
     """Files of the figures that the experiments (default: all) take part in."""
-    names = {
-        name for e in enabled_experiments(*experiments) for name in FIGURES[e]
-    } - NOT_DRAWN
+    names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]}
     names -= set(without)
     return expand(
         results("figures/{name}.{format}"), name=sorted(names), format=FORMATS

@@ -25,9 +25,7 @@ rule make_motion_features:
         manifest=manifest("motion"),
         code=package_sources(
             "replication.features.skeleton",
-            "replication.features.markers",
             "replication.datasets.cmu_mocap",
-            "replication.datasets.c3d",
         ),
     output:
         sequences=results("features/motion/{variant}/sequences.npz"),
@@ -38,7 +36,6 @@ rule make_motion_features:
     params:
         raw=raw_folder("motion"),
         allow_subset=config["allow_subset"],
-        max_gap_s=config["datasets"]["cmu_mocap"]["max_gap_s"],
         settings=lambda wildcards: variant_settings(
             "motion", wildcards.variant, "features"
         ),

@@ -2,6 +2,7 @@ from typing import TYPE_CHECKING
 
 from replication.config import ConfigError, Counts, check_counts
 from replication.datasets import read_manifest
+from replication.datasets.cmu_mocap import load_recordings
 from replication.io import save_arrays, start_job
 from replication.protocols.motion import MotionSet
 
@@ -9,13 +10,12 @@ if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
 start_job(snakemake)
-motions = MotionSet.from_files(
+recordings = load_recordings(
     read_manifest(snakemake.input.manifest),
     snakemake.params.raw,
     allow_subset=snakemake.params.allow_subset,
-    max_gap_s=snakemake.params.max_gap_s,
-    **snakemake.params.settings,
 )
+motions = MotionSet.from_recordings(recordings, **snakemake.params.settings)
 try:
     counts = Counts(len(motions.sequences), frames=min(map(len, motions.sequences)))
     check_counts(snakemake.config, "motion", counts, snakemake.wildcards.variant)

@@ -21,7 +21,6 @@ try:
         source=settings["source"],
         raw=raw,
         archives=archives,
-        file_format=settings.get("format"),
         allow_subset=snakemake.params.allow_subset,
         on_bad_file=settings["on_bad_file"],
         embedded=settings["embedded"],

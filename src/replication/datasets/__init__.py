@@ -128,7 +128,6 @@ def prepare(
     source: str,
     raw: str | os.PathLike[str],
     archives: str | os.PathLike[str] | None = None,
-    file_format: str | None = None,
     allow_subset: bool = False,
     on_bad_file: str = "error",
     embedded: Mapping[str, int] | None = None,
@@ -153,9 +152,6 @@ def prepare(
         Folder for the files, in the published layout. It is this function's own.
     archives : path-like, optional
         Folder whose sub-folder ``name`` holds the published archives.
-    file_format : str, optional
-        Kind of files, for a data set that has several; by default the one that can be fetched and
-        has a stand-in. Others must lie in the folder of archives.
     allow_subset : bool, default False
         Go on if published files are missing.
     on_bad_file : {"error", "skip"}, default "error"
@@ -183,16 +179,6 @@ def prepare(
     _check_choice(f"{name}: source", source, SOURCES)
     _check_choice(f"{name}: on_bad_file", on_bad_file, BAD_FILE_POLICIES)
     dataset = DATASETS[name]
-    formats = {each.file_format: each for each in (dataset, *dataset.other_formats)}
-    if file_format is not None:
-        _check_choice(f"{name}: format", file_format, formats)
-        dataset = formats[file_format]
-    is_other_format = dataset is not DATASETS[name]
-    if is_other_format and source != "archives":
-        raise DataSetError(
-            f"{name}: files of the format {file_format} are only taken from the folder of archives "
-            f"(source: archives), not by source: {source}"
-        )
     for size in embedded or {}:
         _check_choice(f"{name}: embedded", size, dataset.sizes)
     make = _source_of(name, source)
@@ -206,7 +192,6 @@ def prepare(
             sizes={**dataset.sizes, **(embedded or {})},
             seed=seed,
             n_jobs=n_jobs,
-            is_other_format=is_other_format,
             recordings=recordings or {},
         )
     )

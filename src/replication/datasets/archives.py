@@ -433,21 +433,9 @@ def from_archives(request: Request) -> Prepared:
     """Unpack what is not yet unpacked of a data set's archives and list its files."""
     dataset = request.dataset
     published = read_published(dataset.name)
-    # The list of a data set with files of several kinds is that of one kind.
-    listed = {
-        file: sha256
-        for file, sha256 in read_checksums(dataset.name).items()
-        if dataset.identify(file) is not None
-    }
-    present = {
-        each.name: each
-        for each in offers(dataset, published, request.archives)
-        if each.members or not request.is_other_format
-    }
-    identity = {"source": "archives"}
-    if request.is_other_format:
-        identity["format"] = dataset.file_format
-    folder = RawFolder(request.raw, identity)
+    listed = read_checksums(dataset.name)
+    present = {each.name: each for each in offers(dataset, published, request.archives)}
+    folder = RawFolder(request.raw, {"source": "archives"})
     shutil.rmtree(folder.path / _PARCEL, ignore_errors=True)  # of a run that was killed
     taken = {name: _Taken(**known) for name, known in folder.load().get("archives", {}).items()}
     used = standing(folder.path, listed)

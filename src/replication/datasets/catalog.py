@@ -78,10 +78,6 @@ class DataSet:
         Unpacked size beyond which one archive is refused.
     unlisted_files : callable
         Names the files of the data set that its checksum list does not hold.
-    file_format : str
-        Name in the configuration of the kind of its files, if there are several.
-    other_formats : tuple of DataSet
-        The same data in files of other kinds. They are not fetched and have no stand-in.
     """
 
     name: str
@@ -93,8 +89,6 @@ class DataSet:
     sizes: Mapping[str, int]
     max_archive_bytes: int
     unlisted_files: Callable[[], Collection[str]] = tuple
-    file_format: str = ""
-    other_formats: tuple[DataSet, ...] = ()
 
     def files(self) -> list[str]:
         """Name all files of the data set, as far as they are known before one is at hand."""

@@ -7,16 +7,11 @@ since neither paper lists them. Two facts about the files matter to whoever uses
   says whose skeleton such a sequence borrows;
 - some recordings begin before the body was solved: joints then stand at exactly 0 0 0 (in 09_10
   all of them for four frames, in 16_15 the left arm). Such leading frames are dropped and counted.
-
-The extended paper used the markers in CMU's C3D files. Who has these can put them into the folder
-of archives, as ``cmu_mocap/all_c3d/subjects/NN/NN_MM.c3d``, and choose ``format: c3d``. Not tried
-on CMU's own C3D files: the tests write the files that they read.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import os
 from collections import Counter
 from dataclasses import dataclass
@@ -29,7 +24,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from replication.datasets.asf_amc import Motion, MotionFileError, Skeleton, read_amc, read_asf
-from replication.datasets.c3d import MarkerRecording, read_c3d
 from replication.datasets.catalog import RESOURCES, DataSet, DataSetError
 from replication.datasets.embedded import cmu_mocap as embedded
 from replication.datasets.manifest import raw_files
@@ -37,14 +31,11 @@ from replication.datasets.manifest import raw_files
 __all__ = [
     "CLASS_SIZES",
     "CMU_MOCAP",
-    "CMU_MOCAP_C3D",
     "SKELETON_LABEL",
     "ListedMotion",
-    "MarkerRecordings",
     "Recording",
     "Recordings",
     "listed_motions",
-    "load_markers",
     "load_recordings",
     "n_unsolved_frames",
 ]
@@ -110,11 +101,6 @@ class ListedMotion(NamedTuple):
     def skeleton_file(self) -> str:
         """The skeleton's file in the published layout."""
         return f"all_asfamc/subjects/{self.skeleton}/{self.skeleton}.asf"
-
-    @property
-    def marker_file(self) -> str:
-        """The sequence's markers, in a layout like that of the other files."""
-        return f"all_c3d/subjects/{self.subject}/{self.id}.c3d"
 
 
 @cache
@@ -244,65 +230,6 @@ def load_recordings(
     return Recordings(recordings, missing)
 
 
-@dataclass(frozen=True)
-class MarkerRecordings:
-    """The sequences of a run as markers.
-
-    Parameters
-    ----------
-    listed : tuple of ListedMotion
-        What is known about each, in the order of ``motions.tsv``.
-    recordings : tuple of MarkerRecording
-        Their 41 markers.
-    missing : tuple of str
-        Listed sequences that the manifest does not use.
-    """
-
-    listed: tuple[ListedMotion, ...]
-    recordings: tuple[MarkerRecording, ...]
-    missing: tuple[str, ...]
-
-
-def load_markers(
-    manifest: pd.DataFrame,
-    raw: str | os.PathLike[str],
-    *,
-    allow_subset: bool = False,
-    max_gap_s: float = 0.1,
-) -> MarkerRecordings:
-    """Read the marker files of a manifest.
-
-    Parameters
-    ----------
-    manifest, raw, allow_subset
-        As for :func:`load_recordings`.
-    max_gap_s : float
-        Longest time, in seconds, that a marker may be hidden; see
-        :func:`replication.datasets.c3d.read_c3d`.
-
-    Returns
-    -------
-    MarkerRecordings
-
-    Raises
-    ------
-    ValueError
-        If sequences are missing and no subset is allowed, or nothing is left.
-    MotionFileError
-        If a file cannot be read.
-    """
-    here = tuple(m for m in listed_motions() if m.marker_file in set(manifest["file"]))
-    missing = tuple(m.id for m in listed_motions() if m not in here)
-    if not here or (missing and not allow_subset):
-        raise DataSetError(
-            f"cmu_mocap: {len(here)} of {len(listed_motions())} sequences have markers; "
-            f"missing: {', '.join(missing)}"
-        )
-    raw_files(manifest, raw)
-    recordings = tuple(read_c3d(Path(raw) / m.marker_file, max_gap_s=max_gap_s) for m in here)
-    return MarkerRecordings(here, recordings, missing)
-
-
 def n_unsolved_frames(skeleton: Skeleton, values: npt.NDArray[np.float64]) -> int:
     """Count the frames at the beginning in which some joint was not solved yet.
 
@@ -368,43 +295,6 @@ def _generate(folder: Path, *, seed: int, n_jobs: int | None, max_sequences_per_
     embedded.write_motions(folder, seed, chosen)
 
 
-@cache
-def _marker_identities() -> dict[str, tuple[str, str]]:
-    return {m.marker_file: (m.id, m.label) for m in listed_motions()}
-
-
-def _identify_markers(file: str) -> tuple[str, str] | None:
-    return _marker_identities().get(file)
-
-
-def _fault_of_markers(path: Path) -> str | None:
-    try:
-        # Hidden markers are no damage; how long they may be hidden is decided when they are used.
-        read_c3d(path, max_gap_s=math.inf)
-    except MotionFileError as error:
-        return str(error.args[2])
-    return None
-
-
-def _no_generator(folder: Path, **sizes: int | None) -> None:
-    raise DataSetError("cmu_mocap: there are no synthetic files of the format c3d")
-
-
-CMU_MOCAP_C3D = DataSet(
-    name="cmu_mocap",
-    items="marker files",
-    identify=_identify_markers,
-    fault_of=_fault_of_markers,
-    generate=_no_generator,
-    generator_version=0,
-    sizes={"max_sequences_per_class": max(CLASS_SIZES.values())},
-    max_archive_bytes=8 << 30,
-    unlisted_files=_marker_identities,
-    file_format="c3d",
-)
-"""The same sequences as markers; no checksums of CMU's C3D files are known."""
-
-
 CMU_MOCAP = DataSet(
     name="cmu_mocap",
     items="motion files",
@@ -415,8 +305,6 @@ CMU_MOCAP = DataSet(
     sizes={"max_sequences_per_class": max(CLASS_SIZES.values())},
     max_archive_bytes=8 << 30,
     unlisted_files=_identities,
-    file_format="asf_amc",
-    other_formats=(CMU_MOCAP_C3D,),
 )
 """Sequences and skeletons. The published archive holds some 2,500 sequences; others than the
 listed ones are left in it."""

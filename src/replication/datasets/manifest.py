@@ -59,7 +59,6 @@ class Request:
     sizes: Mapping[str, int]
     seed: int
     n_jobs: int | None
-    is_other_format: bool = False
     recordings: Mapping[str, int] = field(default_factory=dict)
 
 

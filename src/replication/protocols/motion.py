@@ -17,7 +17,6 @@ seconds than it is allowed. That is a result too; the trial is marked, the other
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import traceback
@@ -28,16 +27,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator
 
-from replication.datasets.cmu_mocap import (
-    MarkerRecordings,
-    Recordings,
-    load_markers,
-    load_recordings,
-)
-from replication.features.markers import marker_features
+from replication.datasets.cmu_mocap import Recordings
 from replication.features.skeleton import motion_features
 from replication.protocols.seeds import repetition_seed
 from vhem import (
@@ -92,54 +84,6 @@ class MotionSet:
             labels=np.array(recordings.labels),
             subjects=np.array(recordings.subjects),
         )
-
-    @classmethod
-    def from_markers(cls, recordings: MarkerRecordings, **features: Any) -> MotionSet:
-        """Compute the features, see :func:`replication.features.markers.marker_features`.
-
-        Markers have no skeletons: they are positions, and each body is its own. Settings that ask
-        for something else are a ValueError.
-        """
-        for name, only in (("representation", "positions"), ("common_skeleton", False)):
-            if (asked := features.pop(name, only)) != only:
-                raise ValueError(f"{name} must be {only!r} for markers, got {asked!r}")
-        return cls(
-            sequences=marker_features(recordings.recordings, **features),
-            ids=np.array([motion.id for motion in recordings.listed]),
-            labels=np.array([motion.label for motion in recordings.listed]),
-            subjects=np.array([motion.subject for motion in recordings.listed]),
-        )
-
-    @classmethod
-    def from_files(
-        cls,
-        manifest: pd.DataFrame,
-        raw: str | os.PathLike[str],
-        *,
-        allow_subset: bool,
-        max_gap_s: float,
-        **features: Any,
-    ) -> MotionSet:
-        """Read the files of a manifest, of whichever format, and compute the features.
-
-        Parameters
-        ----------
-        manifest : pandas.DataFrame
-            The used files, from :func:`replication.datasets.read_manifest`.
-        raw : path-like
-            Folder of the raw files.
-        allow_subset : bool
-            Go on if sequences of real data are missing.
-        max_gap_s : float
-            Longest time, in seconds, that a marker may be hidden.
-        **features
-            See :meth:`from_recordings` and :meth:`from_markers`.
-        """
-        if manifest["file"].str.endswith(".c3d").all():
-            markers = load_markers(manifest, raw, allow_subset=allow_subset, max_gap_s=max_gap_s)
-            return cls.from_markers(markers, **features)
-        recordings = load_recordings(manifest, raw, allow_subset=allow_subset)
-        return cls.from_recordings(recordings, **features)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return arrays that can be saved, see :meth:`from_arrays`."""
