@@ -290,11 +290,11 @@ def _claims_summary(path: Path) -> str:
     lines = ["Claims: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())]
     width = max(len(claim["id"]) for claim in claims)
     for claim in claims:
-        limits = f"[{float(claim['low']):.3g}, {float(claim['high']):.3g}]"
-        value = f"{float(claim['value']):.3g}"
-        if claim["low"] != claim["high"]:
-            value += f" {limits}"
-        lines.append(f"  {claim['id']:<{width}}  {claim['verdict']:<20} {value}")
+        # A claim about which nothing can be compared has no value.
+        value, low, high = (f"{float(claim[n] or 'nan'):.3g}" for n in ("value", "low", "high"))
+        limits = f" [{low}, {high}]" if claim["low"] != claim["high"] else ""
+        text = f"{value}{limits}" if claim["value"] else ""
+        lines.append(f"  {claim['id']:<{width}}  {claim['verdict']:<20} {text}".rstrip())
     return "\n".join(lines)
 
 

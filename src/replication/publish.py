@@ -186,6 +186,8 @@ def claims_as_markdown(claims: pd.DataFrame) -> str:
         ours = f"{claim['value']:.3g}"
         if claim["low"] != claim["high"]:
             ours += f" [{claim['low']:.3g}, {claim['high']:.3g}]"
+        # A claim about which nothing can be compared has no value.
+        ours = "" if pd.isna(claim["value"]) else ours
         cells = (claim["statement"], claim["place"], ours, f"**{claim['verdict']}**")
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"

@@ -227,6 +227,7 @@ rule figures:
 CLAIMS = """id,verdict,value,low,high
 theorem-5,reproduced,-1e-12,-1e-12,-1e-12
 accuracy,synthetic data only,0.05123,0.01,0.09
+rbf,not in this run,,,
 """
 
 
@@ -235,7 +236,8 @@ def test_ends_with_the_claims_that_its_targets_need(folder):
     (folder / "claims.txt").write_text(CLAIMS)
     status, output = finish(launch(folder))
     assert status == 0, output
-    assert "Claims: 1 reproduced, 1 synthetic data only" in output
+    assert "Claims: 1 reproduced, 1 synthetic data only, 1 not in this run" in output
+    assert re.search(r"rbf +not in this run\n", output)
     assert re.search(r"accuracy +synthetic data only +0\.0512 \[0\.01, 0\.09\]\n", output)
     assert re.search(r"theorem-5 +reproduced +-1e-12\n", output)
     # Nothing is made now, but the claims have been found up to date.

@@ -298,6 +298,12 @@ def test_an_exact_value_has_no_interval():
     assert "| 0.0512 |" in table
 
 
+def test_a_claim_that_nothing_decides_has_no_value():
+    nothing = {"value": float("nan"), "low": float("nan"), "high": float("nan")}
+    table = claims_as_markdown(pd.DataFrame([CLAIM | nothing | {"verdict": "not in this run"}]))
+    assert "|  | **not in this run** |" in table
+
+
 @pytest.mark.parametrize("text", ["", "<!-- end: claims -->\n<!-- begin: claims -->\n"])
 def test_a_missing_section_is_an_error(text):
     with pytest.raises(PublishError, match="exactly one section"):
