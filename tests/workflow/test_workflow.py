@@ -30,7 +30,7 @@ TINY = {
             "samples": {"n_angles": 20},
             "variance": {"subsamples": 5},
             "svm": {
-                **{"folds": 2, "inner_folds": 2, "C": [1], "gamma": [1], "degree": [1]},
+                **{"folds": 4, "inner_folds": 2, "C": [1], "gamma": [1], "degree": [1]},
                 **{"paper_repeats": 1, "block": 1},
             },
         }
