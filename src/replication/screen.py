@@ -109,10 +109,10 @@ class LogHandler(LogHandlerBase):
         message = "\n".join(texts).strip()
         # How its process ended: "... returned non-zero exit status 1.", "... died with SIGKILL".
         cause = end.strip().splitlines()[-1] if end else "failed"
-        if exceptions:
-            cause = exceptions[-1]
-        elif "died with" in cause:
+        if "died with" in cause:
             cause += " (SIGKILL: the system does so when memory runs out)" * ("SIGKILL" in cause)
+        elif exceptions:
+            cause = exceptions[-1]
         elif message:
             # A message that a script ended with, which has no traceback.
             cause = message.splitlines()[0]

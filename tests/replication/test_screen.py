@@ -91,6 +91,7 @@ EXITED = "returned non-zero exit status 1."
         ("", EXITED, f"Command 'x' {EXITED}"),
         (None, EXITED, f"Command 'x' {EXITED}"),
         ("3 of 7 songs", DIED, rf"Command 'x' {DIED} \(SIGKILL: .*memory"),
+        (TRACEBACK, DIED, f"Command 'x' {DIED}"),
         (b"\xff", EXITED, "\ufffd"),
     ],
 )
