@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import uuid
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Container", "ModelFileError"]
 
-_FORMAT_VERSION = 1
+# Files of version 1 have no digest.
+_FORMAT_VERSION = 2
 
 
 class ModelFileError(ValueError):
@@ -60,8 +62,8 @@ class Container:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an ``.npz`` file.
 
-        The file holds plain arrays (no pickle) and a format version. It is written beside its
-        place and moved there when it is whole and on the disk, so that the place holds the old
+        The file holds plain arrays (no pickle), a format version and a digest. It is written beside
+        its place and moved there when it is whole and on the disk, so that the place holds the old
         content or the new, whatever happens. Equal models give equal bytes.
 
         Parameters
@@ -75,6 +77,7 @@ class Container:
             "format_version": np.array(_FORMAT_VERSION),
         }
         arrays.update({f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
+        arrays["digest"] = np.array(_digest(arrays))
         temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
         try:
             with temporary.open("xb") as file:
@@ -136,6 +139,8 @@ class Container:
                 f"format version {version} is newer than this library reads "
                 f"({_FORMAT_VERSION}); update the library",
             )
+        if version > 1 and str(arrays.pop("digest", "")) != _digest(arrays):
+            raise ModelFileError(path, "its arrays are not those that were saved")
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         if missing := [name for name in names if name not in arrays]:
             raise ModelFileError(path, f"lacks the array(s) {', '.join(missing)}")
@@ -143,6 +148,15 @@ class Container:
             return cls(*(arrays[name] for name in names))
         except ValueError as error:
             raise ModelFileError(path, str(error)) from error
+
+
+def _digest(arrays: dict[str, NDArray[Any]]) -> str:
+    """SHA-256 of names, types, shapes and numbers."""
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _read_arrays(content: bytes) -> dict[str, NDArray[Any]]:

@@ -379,6 +379,7 @@ def test_unreadable_files_are_one_error_that_names_the_file(tmp_path):
         (exchanged(path, means=npy("|O", (3,), 24)), not_whole),
         (exchanged(path, means=npy("<c16", (3, 2, 2, 3), 576)), not_whole),
         (exchanged(path, means=npy("<f8", (3, 2, 2, -3), 288)), not_whole),
+        (exchanged(path, means=npy(">f8", (3, 2, 2, 3), 288)), "not those that were saved"),
         (npz(other, means=h3m.means), "it has no format mark"),
         (npz(other, **marks, means=h3m.means), r"lacks the array\(s\) weights, startprob"),
         (npz(other, **{**marks, "format_version": 99}), "99 is newer than this library reads"),
