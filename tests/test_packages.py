@@ -66,12 +66,12 @@ def test_replication_without_its_extra_names_it():
     """In an installation of the two libraries only."""
     status, _, said = run(
         "import importlib.metadata as metadata\n"
-        "real = metadata.version\n"
-        "def version(name):\n"
+        "real = metadata.distribution\n"
+        "def distribution(name):\n"
         "    if name in ('snakemake', 'pooch'):\n"
         "        raise metadata.PackageNotFoundError(name)\n"
         "    return real(name)\n"
-        "metadata.version = version\n"
+        "metadata.distribution = distribution\n"
         "import replication\n"
     )
     assert status == 1

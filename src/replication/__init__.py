@@ -13,7 +13,7 @@ def _missing() -> list[str]:
         name = requirement.split(">=")[0].split("[")[0].strip()
         if "extra == 'workflow'" in marker.replace('"', "'"):
             try:
-                importlib.metadata.version(name)
+                importlib.metadata.distribution(name)
             except importlib.metadata.PackageNotFoundError:
                 missing.append(name)
     return missing
