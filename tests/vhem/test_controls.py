@@ -61,6 +61,15 @@ def test_parameter_kmeans_recovers_well_separated_groups_whatever_their_numberin
     assert set(kmeans.timings_) == {"alignment", "kmeans"}
 
 
+def test_prediction_uses_the_alignment_and_the_units_of_the_fit():
+    rng = np.random.default_rng(12)
+    h3m = random_h3m(rng, 20, 3, 2, 2, spread=2.0)
+    kmeans = ParameterKMeans(4, random_state=0).fit(h3m)
+    np.testing.assert_array_equal(kmeans.predict(h3m), kmeans.labels_)
+    others = [renumbered(hmm, rng) for hmm in h3m]
+    np.testing.assert_array_equal(kmeans.predict(others), kmeans.labels_)
+
+
 def test_its_centre_is_the_average_of_the_parameters():
     rng = np.random.default_rng(4)
     hmm = random_hmm(rng, 3, 1, 2, spread=5.0)
