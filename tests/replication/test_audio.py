@@ -276,6 +276,12 @@ def test_an_mp3_read_in_blocks_is_the_mp3_read_at_once(stored):
     np.testing.assert_allclose(load_audio(stored(content)), at_once, atol=1e-6)
 
 
+def test_what_lies_in_the_working_folder_does_not_matter(stored, tmp_path, monkeypatch):
+    (tmp_path / "._").touch()
+    monkeypatch.chdir(tmp_path)
+    assert load_audio(stored(mp3(TONE))).size == TONE.size
+
+
 @pytest.mark.parametrize("front", ["right", "none"])
 def test_a_cut_mp3_is_truncated_unless_the_cut_leaves_no_trace(front, stored):
     content = FRONTS[front](mp3(NOISE))

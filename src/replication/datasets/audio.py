@@ -142,7 +142,7 @@ def load_audio(
 
 
 class _File:
-    """Bytes as a file that may claim to be longer than they are."""
+    """Bytes as a file that may claim to be longer than they are, or shorter."""
 
     def __init__(self, content: bytes | mmap, claimed: int = 0) -> None:
         self._content, self._size, self._at = content, len(content) + claimed, 0
@@ -182,7 +182,10 @@ def _decode(
         if mp3 is None:
             found = f"is of no kind that is read (it begins with {content[:8]!r})"
             raise AudioFileError(path, f"{found}; {_READ}")
-    with _Sound(_File(content if mp3 is None else mp3.content)) as sound:
+    # Beside a file that has a length libsndfile looks for "._", what a Mac leaves, before it takes
+    # it for an MP3; the length of an MP3 is its number of frames.
+    file = _File(content) if mp3 is None else _File(mp3.content, claimed=-len(mp3.content))
+    with _Sound(file) as sound:
         kind, rate, promised = sound.format, int(sound.samplerate), int(sound.frames)
         if mp3 is None:
             _check_promise(content, path, sound)
