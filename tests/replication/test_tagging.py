@@ -1,14 +1,18 @@
 """Models of songs and tags: only training songs enter, pools add up, seeds belong to songs."""
 
 import ast
+import io
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import soundfile
 import yaml
 
+from replication.datasets import prepare
 from replication.datasets.embedded import cal500 as embedded
 from replication.datasets.song_annotations import (
     Annotations,
@@ -305,6 +309,44 @@ def test_the_published_annotations_give_the_papers_numbers_of_tags(real_archives
         if vocabulary == "scored":
             # Each scored tag can be learned in each fold.
             assert all(len(split.learnable(fold)) == 97 for fold in range(5))
+
+
+@pytest.mark.real
+def test_mp3s_of_annotated_songs_go_from_the_archives_to_scores(real_archives, tmp_path):
+    """Twenty songs of the published annotations, each without a stated number of frames."""
+    folder = tmp_path / "archives" / "cal500"
+    shutil.copytree(real_archives / "cal500", folder)
+    (folder / "CAL500_32kps").mkdir()
+    songs = read_annotations(folder).songs[::25][:20]
+    rng = np.random.default_rng(0)
+    for number, song in enumerate(songs):
+        pitch = np.sin(np.arange(4 * 22050) * 0.02 * (number + 1))
+        loud = np.repeat([1.0, 0.05], 2 * 22050)  # of variable rate
+        buffer = io.BytesIO()
+        samples = loud * (0.2 * pitch + 0.05 * rng.standard_normal(pitch.size))
+        mode = ("CONSTANT", "VARIABLE")[number % 2]
+        soundfile.write(buffer, samples, 22050, format="MP3", bitrate_mode=mode)
+        content = buffer.getvalue()
+        path = folder / "CAL500_32kps" / f"{song}.mp3"
+        path.write_bytes(content[content.index(content[:2], 4) :])
+    raw = tmp_path / "raw"
+    prepared = prepare(
+        "cal500", source="archives", raw=raw, archives=tmp_path / "archives", allow_subset=True
+    )
+    assert prepared.describe() == "20 of 502 songs"
+    manifest = block_of_songs(prepared.manifest, 0, 1)
+    names, paths = manifest["id"].tolist(), [raw / file for file in manifest["file"]]
+    write_features(tmp_path / "mfcc.npz", names, paths, MFCC())
+    features = FeatureFiles([tmp_path / "mfcc.npz"])
+    assert {len(frames) for frames in features.values()} <= set(range(171, 178))
+    groups = song_groups(manifest, features)
+    options = {"vocabulary": "scored", "min_songs": 12, "n_folds": 2, "groups": groups, **SEED}
+    split = SongSplit.from_folder(raw, names, **options)
+    base = fit_song_models("gmm", features, SEQUENCES, SONGS, **SEED)[0]
+    models = fit_tag_models("hem_gmm", base, split, range(2), SEQUENCES, SONGS, TAGS, **SEED)[0]
+    scores = score_songs("hem_gmm", models, features, split, SEQUENCES)[0]["scores"]
+    assert scores.shape == (20, len(split.tags))
+    assert np.isfinite(scores).all()
 
 
 # --- tags ---------------------------------------------------------------------------------------

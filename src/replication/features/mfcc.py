@@ -1,8 +1,9 @@
 """Short-time spectra of recordings: MFCCs with derivatives for HMMs, Mel bands for textures.
 
 A signal x at f_s = 22,050 Hz is cut into frames of 1,024 samples (46 ms), half overlapping (hop
-512 samples, 23 ms). Only whole frames count and nothing is padded, so n samples give
-1 + (n - 1024) // 512 frames and every frame holds sound of the song alone. With a Hann window h,
+512 samples, 23 ms); :mod:`replication.features.framing` has other rates. Only whole frames count
+and nothing is padded, so n samples give 1 + (n - 1024) // 512 frames and every frame holds sound of
+the song alone. With a Hann window h,
 
     S[t, f] = |Σ_m h[m] x[512 t + m] exp(-2πi f m / 1024)|²        power spectrum
     B[t, b] = 10 log10 max(1e-10, Σ_f W[b, f] S[t, f])              Mel bands in dB
