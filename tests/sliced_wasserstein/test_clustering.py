@@ -16,6 +16,7 @@ from sliced_wasserstein import (
     median_squared_distance,
     squared_distances,
 )
+from sliced_wasserstein.clustering import _fill_empty_clusters
 
 
 def gaussian(x, y):
@@ -148,6 +149,13 @@ class TestDuplicates:
         for seed in range(5):
             model = KernelKMeans(n_clusters, kernel="linear", n_init=1, random_state=seed)
             labels = model.fit_predict(points)
+            assert len(set(zip(self.WHICH, labels, strict=True))) == 9
+            assert set(labels) == set(range(n_clusters))
+
+    def test_an_empty_cluster_takes_a_place_with_all_its_members(self):
+        gram = gram_matrix(self.PLACES[self.WHICH])
+        for n_clusters in (2, 5, 9):
+            labels = _fill_empty_clusters(gram, np.zeros(17, np.intp), self.WHICH, n_clusters)
             assert len(set(zip(self.WHICH, labels, strict=True))) == 9
             assert set(labels) == set(range(n_clusters))
 
