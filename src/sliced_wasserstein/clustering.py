@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
+import sklearn
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -97,6 +98,9 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
 
     Notes
     -----
+    Within ``sklearn.config_context(assume_finite=True)`` a kernel matrix is not tested for being
+    positive semi-definite, which takes longer than a run: for many fits of a matrix that is known.
+
     Equal members always share a cluster. Where there are fewer distinct members than clusters,
     each gets its own, some clusters stay empty, and a warning says so.
 
@@ -350,7 +354,7 @@ def _scaled_gram(values: NDArray[np.float64], kernel: object) -> tuple[NDArray[n
     if exponent + math.ceil(math.log2(len(gram))) + 2 > 1023:
         raise ValueError(f"{name} is too large: the inertia overflows, divide {name} by a number")
     gram = np.ldexp(gram, -exponent)
-    if kernel == "linear":
+    if kernel == "linear" or sklearn.get_config()["assume_finite"]:
         return gram, exponent
     rounding = 1e-13 * len(gram) * np.abs(gram).max()
     if not _is_semidefinite(gram, rounding):

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+import scipy.linalg
+import sklearn
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -239,6 +241,14 @@ class TestKernels:
                 KernelKMeans(2).fit(matrix)
         with pytest.raises(ValueError, match=r"kernel\(X, X\) is not positive semi-definite"):
             KernelKMeans(2, kernel=lambda x, y: -gram_matrix(x, y)).fit(blobs[0])
+
+    def test_a_matrix_that_is_known_is_not_tested(self, blobs, monkeypatch):
+        gram = gram_matrix(blobs[0])
+        expected = KernelKMeans(6, random_state=0).fit(gram)
+        monkeypatch.setattr(scipy.linalg, "cholesky", None)
+        with sklearn.config_context(assume_finite=True):
+            model = KernelKMeans(6, random_state=0).fit(gram)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
 
     def test_rounding_and_constants_that_no_distance_sees_are_accepted(self, blobs):
         expected = KernelKMeans(6, random_state=0).fit(gram_matrix(blobs[0]))
