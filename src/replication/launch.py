@@ -103,6 +103,10 @@ class Request:
         for name, value in given.items():
             if not value.strip():
                 raise LaunchError(f"{name} is empty; give a value or leave it out")
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise LaunchError(f"{name} is {value!r}, which is not encoded in UTF-8") from None
         cores = given.get("CORES", "all")
         if not re.fullmatch("all|[1-9][0-9]{0,5}", cores):
             raise LaunchError(f"CORES is {cores!r}; allowed are all and whole numbers from 1")
@@ -300,16 +304,17 @@ def _claims_summary(path: Path) -> str:
 
 def _environment() -> dict[str, str]:
     """Return the environment of Snakemake, with a folder for caches that can be written to."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    name = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
+        cache = Path(name).expanduser()
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=cache):
             return dict(os.environ)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         own = Path(".snakemake/cache").absolute()
-        _say(
-            f"{cache}: {error.strerror}; caches are kept in {own.relative_to(Path.cwd())} instead."
-        )
+        # No home folder is a RuntimeError.
+        reason = error.strerror if isinstance(error, OSError) else error
+        _say(f"{name}: {reason}; caches are kept in {own.relative_to(Path.cwd())} instead.")
         return {**os.environ, "XDG_CACHE_HOME": str(own), "MPLCONFIGDIR": str(own / "matplotlib")}
 
 

@@ -128,6 +128,10 @@ def test_only_some_data_sets_take_part(here):
             for cores in ("0", "-1", "1.5", "two", "٣", "1e3", "+1", "1\n")
         ),
         *(({"ALLOW_SUBSET": v}, "allowed are true and false") for v in ("yes", "TRUE", "1")),
+        *(
+            ({name: "a\udcff"}, f"{name} is .*udcff', which is not encoded in UTF-8")
+            for name in ("CONFIG", "ARCHIVES", "TARGET")
+        ),
         ({"ONLY": "uiuc"}, "ONLY: no data set 'uiuc'; there are uiuc_texture, "),
         ({"ONLY": "uiuc_texture,"}, "ONLY: no data set ''; there are"),
         ({"ONLY": "it's"}, 'ONLY: no data set "it\'s"'),
@@ -199,6 +203,9 @@ def test_caches_go_where_something_can_be_written(here, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/1/cache")
     assert _environment()["XDG_CACHE_HOME"] == str(here / ".snakemake/cache")
     assert capsys.readouterr().out.startswith("/proc/1/cache: ")
+    monkeypatch.setenv("XDG_CACHE_HOME", "~nobody-of-this-name/cache")
+    assert _environment()["XDG_CACHE_HOME"] == str(here / ".snakemake/cache")
+    assert "home" in capsys.readouterr().out
 
 
 def test_runs_and_says_how_far_it_is(folder):
