@@ -136,16 +136,19 @@ def atomic_folder(path: Path, without: Collection[str] = ()) -> Iterator[Path]:
         old.rename(path)
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
-    if path.exists():
-        shutil.copytree(
-            path,
-            copy,
-            symlinks=True,
-            dirs_exist_ok=True,
-            ignore=lambda folder, _: without if Path(folder) == path else (),
-        )
-    yield copy
-    swap_in(copy, path)
+    try:
+        if path.exists():
+            shutil.copytree(
+                path,
+                copy,
+                symlinks=True,
+                dirs_exist_ok=True,
+                ignore=lambda folder, _: without if Path(folder) == path else (),
+            )
+        yield copy
+        swap_in(copy, path)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
 
 
 def swap_in(new: Path, final: Path) -> None:

@@ -25,6 +25,20 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_folder_that_cannot_be_finished_leaves_the_old_one_and_nothing_else(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/a").write_text("old")
+
+    def fail(folder):
+        (folder / "a").write_text("new")
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"), io.atomic_folder(tmp_path / "out") as folder:
+        fail(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out/a").read_text() == "old"
+
+
 def test_written_files_are_as_readable_as_any_other(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("")
