@@ -90,7 +90,7 @@ def test_a_folder_with_what_file_managers_leave(place, capsys):
     folder.mkdir(parents=True)
     for name in ("a.png", "b.PNG"):
         (folder / name).write_bytes(encoded(picture(8), "PNG"))
-    litter = ("readme.txt", ".DS_Store", "._a.png", "Thumbs.db", "desktop.ini")
+    litter = ("readme.txt", ".DS_Store", "._a.png", "Thumbs.db", "~$notes.docx", "c.png.part")
     for name in litter:
         (folder / name).write_bytes(b"\x00\x05\x16\x07")
     prepared = prepare(NAME, source="archives", **place)
@@ -98,11 +98,28 @@ def test_a_folder_with_what_file_managers_leave(place, capsys):
     left_out = {*(f"Image/CatHead/{name}" for name in litter), "read me"}
     assert set(prepared.summary()["ignored"]) == left_out
     said = capsys.readouterr().out
-    assert "left out as no images (6): Image/CatHead/.DS_Store, " in said
+    assert "left out as no images (7): Image/CatHead/.DS_Store, " in said
     assert "copies, which folds do not part (1): Image/CatHead/b.PNG is equal to" in said
     (folder / "c.png").write_bytes(b"\x89PNG")
     with pytest.raises(ValueError, match=r"Image/CatHead/c\.png is (no image|corrupt)"):
         prepare(NAME, source="archives", **place)
+
+
+def test_an_archive_with_what_systems_leave_beside_files(place):
+    litter = (
+        "Image/CatHead/Icon\r",
+        "Image/CatHead/Thumbs.db:encryptable",
+        "Image/CatHead/cat1060a.bmp:Zone.Identifier",
+        "Icon\r",
+        ".Trash-1000/files/Image/CatHead/cat1060a.bmp",
+        "__MACOSX/Image/CatHead/cat1060a.bmp",
+    )
+    with zipfile.ZipFile(place["archives"] / NAME / "AnimalFace.zip", "a") as file:
+        for name in litter:
+            file.writestr(name, b"litter")
+    prepared = prepare(NAME, source="archives", **place)
+    assert len(prepared.manifest) == len(ODD_FILES)
+    assert set(prepared.ignored) == {"Image/CatHead/Thumbs.db", "read me", *litter}
 
 
 def test_every_odd_file_is_used_and_loads(place):

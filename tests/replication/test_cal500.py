@@ -110,12 +110,22 @@ def audio_folder(folder, *names):
 
 
 def test_recordings_are_matched_by_name(tmp_path):
-    others = ["abba-waterloo.mp3", f"{SONGS[1]}.txt"]
-    audio_folder(tmp_path, f"{SONGS[2]}.OGG", f"{SONGS[0]}.mp3", ".DS_Store", *others)
+    strangers = ["abba-waterloo.mp3", f"{SONGS[1]}.m4a"]
+    others = ["Thumbs.db", "desktop.ini", "readme.txt", f"{SONGS[1]}.mp3.part"]
+    audio_folder(tmp_path, f"{SONGS[2]}.OGG", f"{SONGS[0]}.mp3", ".DS_Store", *strangers, *others)
     files = find_audio(tmp_path, SONGS)
     assert list(files.paths) == [SONGS[0], SONGS[2]]
     assert files.songs_without_audio == (SONGS[1],)
-    assert [path.name for path in files.audio_without_song] == sorted(others)
+    assert [path.name for path in files.audio_without_song] == sorted(strangers)
+    assert [path.name for path in files.others] == sorted(others)
+
+
+def test_what_is_no_recording_by_name_is_left_out_and_counted(place):
+    (place.mine / "CAL500_32kps" / "desktop.ini").touch()
+    assert place.prepare().ignored == ("CAL500_32kps/desktop.ini",)
+    (place.mine / "CAL500_32kps" / f"{SONGS[1]}.m4a").touch()
+    with pytest.raises(Cal500Error, match=r"1974\)\.m4a: a recording must end with \.mp3, \.wav"):
+        place.prepare()
 
 
 def test_two_recordings_of_a_song_are_an_error(tmp_path):

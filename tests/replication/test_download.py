@@ -533,7 +533,7 @@ def tarred(files, mode="gz"):
 
 
 def test_tar_archives_are_unpacked_beside_with_their_notice(place, server):
-    files = {f"top/{file}": content for file, content in ALL.items()}
+    files = {f"./top/{file}": content for file, content in ALL.items()}
     content = tarred({**files, "top/README_X.txt": b"terms", "../evil": b"", "top/big.dat": b"0"})
     place.publish(("a.tar.gz", ["/half", "/a.tar.gz"]))
     server.routes = {

@@ -71,6 +71,8 @@ _SINGLE_FILES = "single files"  # stands for an archive's name
 _PARCEL = ".unpacking"  # inside the raw folder, so that moving a file out of it is renaming
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:]")
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*[. ]")
+# What systems put beside files; never an item, so that nothing is written under such a name.
+_LEFT_BESIDE = re.compile(r"(?<=Icon)\r\Z|:(encryptable|Zone\.Identifier)\Z")
 _MAX_NAME, _MAX_PATH = 255, 1000  # bytes that common file systems allow, with room for folders
 _PAGE_STARTS = (b"<!doctype html", b"<html", b"<?xml")
 _OTHER_ARCHIVES = {
@@ -266,6 +268,7 @@ def _checked_files(
 
 def fault_of_name(name: str) -> str | None:
     """Say why nothing may be written under a name that an archive gives, or None."""
+    name = _LEFT_BESIDE.sub("", name)
     if _FORBIDDEN.search(name):
         return "has a colon or control character in its name"
     parts = name.removesuffix("/").split("/")

@@ -53,12 +53,15 @@ class AudioFiles:
     songs_without_audio : tuple of str
         Annotated songs that have no file.
     audio_without_song : tuple of pathlib.Path
-        Files whose name is no annotated song, or whose suffix is of no known kind.
+        Recordings whose name is no annotated song, and what has the name of one but another suffix.
+    others : tuple of pathlib.Path
+        What is no recording by name (``desktop.ini``, ``Thumbs.db``).
     """
 
     paths: Mapping[str, Path]
     songs_without_audio: tuple[str, ...]
     audio_without_song: tuple[Path, ...]
+    others: tuple[Path, ...] = ()
 
 
 def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFiles:
@@ -90,14 +93,16 @@ def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFil
             f"({', '.join(AUDIO_SUFFIXES)})"
         )
     found: dict[str, Path] = {}
+    strangers: list[Path] = []
     others: list[Path] = []
     known = {_composed(song): song for song in songs}
     # File managers leave hidden files of their own.
     for path in sorted(path for path in audio.iterdir() if not path.name.startswith(".")):
         name = path.name[: -len(path.suffix)] if path.suffix else path.name
         song = known.get(_composed(name))
-        if path.suffix.lower() not in AUDIO_SUFFIXES or song is None or not path.is_file():
-            others.append(path)
+        is_audio = path.suffix.lower() in AUDIO_SUFFIXES
+        if not is_audio or song is None or not path.is_file():
+            (strangers if is_audio or song is not None else others).append(path)
         elif song in found:
             form = ""
             if _composed(found[song].name) == _composed(path.name):
@@ -108,7 +113,8 @@ def find_audio(folder: str | os.PathLike[str], songs: Sequence[str]) -> AudioFil
     return AudioFiles(
         paths={song: found[song] for song in songs if song in found},
         songs_without_audio=tuple(song for song in songs if song not in found),
-        audio_without_song=tuple(others),
+        audio_without_song=tuple(strangers),
+        others=tuple(others),
     )
 
 
@@ -222,7 +228,9 @@ def from_folder(request: Request) -> Prepared:
         origin="real",
         table=table,
         archives={},
-        ignored=tuple(f"{AUDIO_FOLDER}/{path.name}" for path in offered.audio_without_song),
+        ignored=tuple(
+            f"{AUDIO_FOLDER}/{path.name}" for path in (*offered.audio_without_song, *offered.others)
+        ),
     )
 
 
@@ -286,6 +294,9 @@ def _copy(source: Path, target: Path) -> None:
 def _describe_strangers(offered: AudioFiles) -> Iterator[str]:
     """Describe each file without a song, with the missing song that it may be meant for."""
     for path in offered.audio_without_song:
+        if path.suffix.lower() not in AUDIO_SUFFIXES:
+            yield f"{path}: a recording must end with {', '.join(AUDIO_SUFFIXES)}"
+            continue
         close = difflib.get_close_matches(path.stem, offered.songs_without_audio, n=1)
         hint = f"; is it meant for {close[0]!r}?" if close else ""
         yield f"{path}: is the recording of no annotated song{hint}"

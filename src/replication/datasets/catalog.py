@@ -106,7 +106,8 @@ def place_of(dataset: DataSet, member: str) -> str | None:
         The shortest cut of leading folders that gives an item, or ``None`` for no item.
     """
     parts = member.split("/")
-    if "__MACOSX" in parts:  # attributes of files, under the files' own names
+    # Attributes of files, waste baskets and the like, under the files' own names.
+    if any(part == "__MACOSX" or re.match(r"\.[^.]", part) for part in parts[:-1]):
         return None
     ends = ("/".join(parts[depth:]) for depth in range(len(parts)))
     return next((end for end in ends if dataset.identify(end) is not None), None)
