@@ -156,6 +156,8 @@ def _decode(path: Path) -> str:
             content = file.read(_LARGEST + 1)
     except OSError as error:
         raise ConfigFileError(path, error.strerror or str(error)) from None
+    except ConfigFileError:
+        raise
     except ValueError as error:
         # A name with a NUL.
         raise ConfigFileError(path, str(error)) from None

@@ -18,6 +18,8 @@ TIME = np.arange(SECONDS * RATE) / RATE
 TONE = 0.5 * np.sin(2 * np.pi * 440 * TIME)
 NOISE = np.random.default_rng(0).normal(0, 0.1, TIME.size)
 
+ID3 = b"ID3\4\0\0\0\0\1\0" + bytes(128)
+
 
 def encoded(samples, rate=RATE, kind="WAV", **options):
     buffer = io.BytesIO()
@@ -153,9 +155,12 @@ def test_a_flac_with_fewer_samples_stated_is_not_cut_in_silence(stored):
 
 
 @pytest.mark.parametrize("kind", ["WAV", "AIFF", "FLAC", "OGG", "MP3"])
-def test_what_follows_the_sound_may_be_a_tag(kind, stored):
+def test_tags_around_the_sound_are_no_part_of_it(kind, stored):
     content = encoded(TONE, kind=kind)
-    assert load_audio(stored(content + b"TAG" + bytes(125))).size == TONE.size
+    whole = load_audio(stored(content))
+    footer = b"ID3\4\0\x10\0\0\1\0" + bytes(128) + b"3DI\4\0\x10\0\0\1\0"
+    for before, behind in ((b"", b"TAG" + bytes(125)), (ID3, b""), (footer, b""), (ID3, footer)):
+        np.testing.assert_array_equal(load_audio(stored(before + content + behind)), whole)
 
 
 def test_a_header_that_promises_anything_costs_neither_time_nor_memory(stored):
@@ -296,9 +301,6 @@ def test_a_cut_mp3_is_truncated_unless_the_cut_leaves_no_trace(front, stored):
             silent.add(whole - samples.size)
     # Without a number whole frames may be missing.
     assert silent <= (set() if front == "right" else {576, 2 * 576, 3 * 576, 4 * 576})
-
-
-ID3 = b"ID3\4\0\0\0\0\1\0" + bytes(128)
 
 
 @pytest.mark.parametrize("front", ["right", "none"])

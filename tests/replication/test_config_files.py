@@ -93,8 +93,9 @@ def test_what_is_wrong_with_a_file_is_said_in_a_line(tmp_path, content, line, re
     ],
 )
 def test_what_is_no_file_is_said(tmp_path, name, reason):
-    with pytest.raises(ConfigError, match=reason):
+    with pytest.raises(ConfigError, match=reason) as caught:
         load_config([tmp_path / name])
+    assert str(caught.value).count(": ") == 1  # after the name, once
 
 
 def test_a_name_of_two_lines_is_shown_in_one(tmp_path):

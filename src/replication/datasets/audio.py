@@ -173,7 +173,7 @@ class _Sound(soundfile.SoundFile):
 
 
 def _decode(
-    content: mmap, path: Path, sampling_rate: int, max_seconds: float
+    content: bytes | mmap, path: Path, sampling_rate: int, max_seconds: float
 ) -> tuple[npt.NDArray[np.float32], int]:
     mp3 = None
     start = after_id3(content)
@@ -182,6 +182,8 @@ def _decode(
         if mp3 is None:
             found = f"is of no kind that is read (it begins with {content[:8]!r})"
             raise AudioFileError(path, f"{found}; {_READ}")
+    elif start:
+        content = content[start:]
     # Beside a file that has a length libsndfile looks for "._", what a Mac leaves, before it takes
     # it for an MP3; the length of an MP3 is its number of frames.
     file = _File(content) if mp3 is None else _File(mp3.content, claimed=-len(mp3.content))
@@ -218,7 +220,7 @@ def _blocks(sound: _Sound, dtype: Literal["float32", "int32"]) -> Iterator[npt.N
         yield block
 
 
-def _check_promise(content: mmap, path: Path, sound: _Sound) -> None:
+def _check_promise(content: bytes | mmap, path: Path, sound: _Sound) -> None:
     """Raise an error if a file is of another kind or ends before its header says."""
     kind, frames = sound.format, int(sound.frames)
     if kind not in _KINDS or sound.subtype.startswith(_UNSIZED):
@@ -243,8 +245,7 @@ def _check_promise(content: mmap, path: Path, sound: _Sound) -> None:
 
 def _flac_is_whole(content: bytes | mmap) -> bool:
     """Whether the samples have the MD5 sum that the file states, if it does (RFC 9639, 8.2)."""
-    at = after_id3(content) + 8
-    stated = content[at + 18 : at + 34]
+    stated = content[26:42]
     found = hashlib.md5(usedforsecurity=False)
     with _Sound(_File(content)) as sound:
         for block in _blocks(sound, "int32"):
