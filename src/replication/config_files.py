@@ -24,6 +24,8 @@ __all__ = ["ConfigError", "ConfigFileError", "load_config", "plain_value"]
 _LARGEST = 1_000_000
 #: Mappings and lists within each other; our own go to nine.
 _DEEPEST = 40
+#: Keys whose texts are paths, wherever they stand.
+_PATHS = ("archives", "file")
 _YAML = "tag:yaml.org,2002:"
 #: What a plain word of each kind may look like. YAML 1.1 reads more than that: 010 is 8, 1:30 is
 #: 90, 02_01 is 201, and ``on`` is true.
@@ -69,7 +71,8 @@ def load_config(
     -------
     dict
         Plain mappings, lists, texts, numbers and truth values, as Snakemake would merge them. A
-        variant of a sensitivity study whose value is ``null`` is left out.
+        variant of a sensitivity study whose value is ``null`` is left out. A tilde that begins a
+        path stands for the home folder.
 
     Raises
     ------
@@ -118,6 +121,12 @@ def _merge(
         elif isinstance(old, dict) and not (value is None and at.endswith(".variants.")):
             found = "is empty" if value is None else f"is {reprlib.repr(value)}"
             raise ConfigFileError(path, f"{place!r} {found}; it has keys of its own: {_some(old)}")
+        elif key in _PATHS and isinstance(value, str):
+            try:
+                merged[key] = str(Path(value).expanduser()) if value.startswith("~") else value
+            except RuntimeError:
+                fault = f"{place!r}: there is no home folder for {value!r}"
+                raise ConfigFileError(path, fault) from None
         else:
             merged[key] = value
 

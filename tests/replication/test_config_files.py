@@ -179,6 +179,16 @@ def test_no_code_of_a_file_is_run(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
+def test_a_tilde_that_begins_a_path_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = load(tmp_path, "{archives: ~/a, faces: {dictionary: {file: ~/d.mat}}, run: ~/r}")
+    assert found["archives"] == f"{tmp_path}/a"
+    assert found["faces"]["dictionary"]["file"] == f"{tmp_path}/d.mat"
+    assert found["run"] == "~/r"
+    with pytest.raises(ConfigFileError, match="'archives': there is no home folder for '~nobody9/"):
+        load(tmp_path, "archives: ~nobody9/a")
+
+
 def test_files_are_merged_as_snakemake_does(repository):
     shipped = sorted((repository / "configs").glob("*.yaml"))
     assert {path.name for path in shipped} >= {"smoke.yaml", "paper.yaml"}
