@@ -36,6 +36,7 @@ __all__ = [
     "check_digests",
     "check_sums",
     "empty_partial",
+    "find_altered",
     "keep_digests",
     "known_digests",
     "leave_digest",
@@ -226,7 +227,9 @@ def mend(run: Path, raw: Path, make_again: Callable[[list[str]], int]) -> int:
     known = known_digests(run)
     for path, fault in altered:
         print(f"{path} {fault}: moved to {run / _SET_ASIDE}/, made again", flush=True)
-    status = make_again([str(path) for path, _ in altered]) if altered else 0
+    # Of a file without a record nobody knows whether it is a result.
+    again = [str(path) for path, _ in altered if path in known]
+    status = make_again(again) if again else 0
     restore_times(run, known)
     return status
 
@@ -251,23 +254,24 @@ def set_aside_altered(run: Path, raw: Path) -> list[tuple[Path, str]]:
         The results moved away and what is wrong.
     """
     found = []
-    for path in known_digests(run):
-        record = _record_of(path)
-        if record is not None and path.is_file() and not _is_confirmed(path, record):
-            if fault := _fault_of(path, record):
-                found.append((path, fault))
-            else:
-                _write(record, Digest.of(path))
-                record.touch()
-    moved = {path for path, _ in found}
-    for manifest in sorted((run / "data").glob("*.csv")):
-        if manifest not in moved and (altered := _altered_raw(manifest, raw / manifest.stem)):
-            found.append((manifest, f"lists {altered}, which was altered or lost since"))
+    for path, record, fault in _unconfirmed(run):
+        if fault:
+            found.append((path, fault))
+        else:
+            _write(record, Digest.of(path))
+            record.touch()
+    found += _outdated_manifests(run, raw, {path for path, _ in found})
     for path, _ in found:
         place = run / _SET_ASIDE / path.relative_to(run)
         place.parent.mkdir(parents=True, exist_ok=True)
         path.replace(place)
     return found
+
+
+def find_altered(run: Path, raw: Path) -> list[tuple[Path, str]]:
+    """List what :func:`set_aside_altered` would move away, and touch nothing."""
+    found = [(path, fault) for path, _, fault in _unconfirmed(run) if fault]
+    return found + _outdated_manifests(run, raw, {path for path, _ in found})
 
 
 def restore_times(run: Path, known: Mapping[Path, Digest | None]) -> None:
@@ -290,6 +294,26 @@ def restore_times(run: Path, known: Mapping[Path, Digest | None]) -> None:
             os.utime(path, ns=(before.mtime_ns, before.mtime_ns))
             _write(record, before)
             record.touch()
+
+
+def _unconfirmed(run: Path) -> Iterator[tuple[Path, Path, str | None]]:
+    """Iterate over the files that had to be read: with their records and what is wrong, if any.
+
+    A file whose record was lost is among them: no job would ever read it.
+    """
+    for path in dict.fromkeys([*known_digests(run), *_results_in(run)]):
+        record = _record_of(path)
+        if record is not None and path.is_file() and not _is_confirmed(path, record):
+            yield path, record, _fault_of(path, record)
+
+
+def _outdated_manifests(run: Path, raw: Path, altered: set[Path]) -> list[tuple[Path, str]]:
+    """List the manifests, but for altered ones, that name a file which is another one by now."""
+    return [
+        (manifest, f"lists {other}, which was altered or lost since")
+        for manifest in sorted((run / "data").glob("*.csv"))
+        if manifest not in altered and (other := _altered_raw(manifest, raw / manifest.stem))
+    ]
 
 
 def _nearest(path: Path, marker: str) -> Path | None:
@@ -336,7 +360,7 @@ def _is_confirmed(path: Path, record: Path) -> bool:
     Size and time of change can be set back; the time of the last change of either cannot, which
     also a copy of the folder renews.
     """
-    known, status = _read(record), path.stat()
+    known, status = _read(record) if record.is_file() else None, path.stat()
     return (
         known is not None
         and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from replication.config import ConfigError, check_config, load_config
-from replication.digests import AlteredFileError, check_digests, known_digests, mend
+from replication.digests import AlteredFileError, check_digests, find_altered, known_digests, mend
 from replication.run_lock import (
     RECORD,
     AnotherRunIsActive,
@@ -238,6 +238,8 @@ def _reproduce(request: Request) -> int:
 def _plan(request: Request) -> int:
     command = request.snakemake("--dry-run")
     _say(_data_preflight(request.config))
+    for path, fault in find_altered(request.results, Path("data/raw", request.config["run"])):
+        _say(f"{path} {fault}: would be moved away and, if it is needed, made again")
     return subprocess.run(command, env=_environment()).returncode
 
 

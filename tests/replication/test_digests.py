@@ -17,6 +17,7 @@ from replication.digests import (
     AlteredFileError,
     check_digests,
     empty_partial,
+    find_altered,
     keep_digests,
     known_digests,
     mend,
@@ -278,6 +279,27 @@ def test_raw_files_that_were_thrown_away_as_a_whole_are_not_missed(prepared, run
     _, raw = prepared
     shutil.rmtree(raw)
     assert mend(run, raw.parent, lambda files: 1) == 0
+
+
+def test_a_file_whose_record_was_lost_is_set_aside_and_hinders_nothing(run, capsys):
+    (run / ".digests/metrics/a.csv").unlink()
+    (run / "notes.txt").write_text("by hand")
+    edit(run / "metrics/b.csv")
+    made = []
+    assert [path.name for path, _ in find_altered(run, run / "raw")] == [
+        "b.csv",
+        "a.csv",
+        "notes.txt",
+    ]
+    assert mend(run, run / "raw", lambda files: made.extend(files) or 0) == 0
+    assert made == [str(run / "metrics/b.csv")], "only of this one it is known that it is a result"
+    assert (
+        "a.csv has no digest, so no job of this run has written it: moved"
+        in capsys.readouterr().out
+    )
+    assert (run / "set_aside/notes.txt").read_text() == "by hand"
+    assert not (run / "metrics/a.csv").exists()
+    assert find_altered(run, run / "raw") == []
 
 
 def test_the_record_of_a_file_is_what_sha256sum_says(run):

@@ -163,6 +163,17 @@ def test_an_altered_figure_is_in_no_report(here, capsys):
     assert f"{figure}: has 6 bytes where its job left 9; it is made again by: make rep" in line
 
 
+def test_a_plan_names_what_was_altered_and_leaves_it(here, capsys):
+    table = Path("results/demo/metrics/a.csv")
+    table.parent.mkdir(parents=True)
+    table.write_text("value\n1\n")
+    keep_digests(Path("results/demo"))
+    table.write_text("value\n2\n")
+    main(["plan"])
+    assert f"{table} was altered after its job had written it: would be" in capsys.readouterr().out
+    assert table.read_text() == "value\n2\n"
+
+
 def test_a_project_below_a_name_with_a_brace_is_refused(here, monkeypatch):
     (here / "a{b}").mkdir()
     monkeypatch.chdir(here / "a{b}")
