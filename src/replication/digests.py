@@ -113,6 +113,8 @@ def empty_partial(folder: Path) -> None:
 
     To be called by whoever is alone at work in the folder.
     """
+    if (folder / PARTIAL).is_file():
+        (folder / PARTIAL).unlink()
     shutil.rmtree(folder / PARTIAL, ignore_errors=True)
     (folder / PARTIAL).mkdir(parents=True, exist_ok=True)
 
@@ -191,6 +193,8 @@ def keep_digests(folder: Path) -> None:
         place = records / path.relative_to(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(asdict(Digest.of(path))), encoding="utf-8")
+    # A file of this name holds no records.
+    (folder / _DIGESTS).unlink(missing_ok=True)
     records.rename(folder / _DIGESTS)
 
 
@@ -341,9 +345,11 @@ def _results_in(folder: Path) -> Iterator[Path]:
 def _read(record: Path) -> Digest | None:
     """Read a record; ``None`` if a power cut has left it empty, cut or full of zeros."""
     try:
-        return Digest(**json.loads(record.read_text(encoding="utf-8")))
+        digest = Digest(**json.loads(record.read_text(encoding="utf-8")))
     except (ValueError, TypeError):
         return None
+    are_numbers = isinstance(digest.size, int) and isinstance(digest.mtime_ns, int)
+    return digest if are_numbers and isinstance(digest.sha256, str) else None
 
 
 def _write(record: Path, digest: Digest) -> None:

@@ -195,13 +195,27 @@ def test_files_that_nobody_touched_are_not_read(run, monkeypatch):
     mend(run, run / "raw", make_again(run, []))
 
 
-@pytest.mark.parametrize("content", [b"", bytes(50), b'{"sha256": "ab', b"[]", b'{"size": 1}'])
+WRONG_TYPES = b'{"sha256": 1, "size": "x", "mtime_ns": null}'
+
+
+@pytest.mark.parametrize(
+    "content", [b"", bytes(50), b'{"sha256": "ab', b"[]", b'{"size": 1}', WRONG_TYPES]
+)
 def test_a_record_that_a_power_cut_has_broken_blocks_nothing(run, content):
     (run / ".digests/metrics/a.csv").write_bytes(content)
     with pytest.raises(AlteredFileError, match=r"a\.csv: cannot be checked"):
         check_digests([run / "metrics/a.csv"])
     mend(run, run / "raw", make_again(run, []))
     check_digests([run / "metrics/a.csv"])
+
+
+def test_a_file_in_the_place_of_a_hidden_folder_blocks_nothing(run):
+    for name in (".digests", ".partial"):
+        shutil.rmtree(run / name)
+        (run / name).write_text("")
+    assert mend(run, run / "raw", make_again(run, [])) == 0
+    assert set(known_digests(run)) == {run / "metrics/a.csv", run / "metrics/b.csv"}
+    assert not list((run / ".partial").iterdir())
 
 
 @pytest.mark.parametrize("step", ["write", "leave_digest", "replace", "touch"])
