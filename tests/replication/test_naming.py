@@ -11,6 +11,7 @@ from PIL import Image
 from replication.datasets.manifest import COLUMNS
 from replication.features.densities import image_densities
 from replication.features.hoggles import PairedDictionary
+from replication.io import sha256_of
 from replication.naming import images_named
 
 
@@ -75,8 +76,10 @@ def test_the_job_of_the_inversion_names_the_face_and_not_its_place_in_the_block(
     monkeypatch.setattr("replication.io.log_to", lambda path: None)
     rows = []
     for i in range(4):
-        rows.append(dict.fromkeys(COLUMNS, "x") | {"file": f"{i}.png", "status": "used"})
-        Image.fromarray(np.full((8, 8, 3), 60 * i, np.uint8)).save(tmp_path / f"{i}.png")
+        face = tmp_path / f"{i}.png"
+        Image.fromarray(np.full((8, 8, 3), 60 * i, np.uint8)).save(face)
+        row = {"file": face.name, "sha256": sha256_of(face), "status": "used"}
+        rows.append(dict.fromkeys(COLUMNS, "x") | row)
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(tmp_path / "images.csv", index=False)
     # Of cells so large that a face does not hold three of them.
     atoms = {"grey": np.zeros((1, 96, 96)), "hog": np.zeros((1, 1, 1, 32))}
