@@ -48,6 +48,9 @@ Kernel = Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike]
 _EQUAL = 1e-13
 """Squared distance relative to the squared norms up to which two members are the same point."""
 
+_FARTHEST = 1e150
+"""Coordinate of a new point, relative to the points of the fit, whose square can be summed."""
+
 
 class _Run(NamedTuple):
     partitions: list[NDArray[np.intp]]
@@ -177,10 +180,12 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             check_choice("kernel", self.kernel, ("precomputed", "linear"))
         rows = table_rows(self, X, "X", reset=True, finite=True)
         self._fitted_parameters = {"kernel": self.kernel}
+        self._exponent = 0
         if self.kernel != "precomputed":
-            # Distances do not change, and points far from the origin keep their digits.
-            self._origin = rows.mean(axis=0) if self.kernel == "linear" else 0.0
-            self._points = rows = rows - self._origin
+            if self.kernel == "linear":
+                self._origin, self._exponent = _frame(rows)
+                rows = np.ldexp(rows - self._origin, -self._exponent)
+            self._points = rows
         gram, exponent = _scaled_gram(self._kernel_with(rows, rows), self.kernel)
         if self.n_clusters > len(gram):
             raise ValueError(f"{self.n_clusters} clusters for n_samples={len(gram)} members")
@@ -200,7 +205,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             best = min(runs, key=lambda run: run.history[-1])
         self.labels_ = best.partitions[-1]
         self.labels_history_ = np.array(best.partitions)
-        self.history_ = [math.ldexp(inertia, exponent) for inertia in best.history]
+        unit = exponent + 2 * self._exponent
+        self.history_ = [_unscaled(inertia, unit) for inertia in best.history]
         self.inertia_ = self.history_[-1]
         self.n_iter_ = len(best.history) - 1
         members = _members(self.labels_, self.n_clusters)
@@ -279,12 +285,18 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         rows = self._new_rows(X)
         norms = np.diag(self._kernel_with(rows, rows))
         squared = norms + self._relative_squares(rows).min(axis=1)
-        return -float(np.maximum(squared, 0.0).sum())
+        return -_unscaled(float(np.maximum(squared, 0.0).sum()), 2 * self._exponent)
 
     def _new_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         check_fitted(self)
         rows = table_rows(self, X, "X", reset=False, finite=True)
-        return rows if self.kernel == "precomputed" else rows - self._origin
+        if self.kernel != "linear":
+            return rows
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(rows - self._origin, -self._exponent)
+        if np.abs(scaled).max() > _FARTHEST:
+            raise ValueError("X is too large: its distances from the points of fit overflow")
+        return scaled
 
     def _kernel_with(
         self, rows: NDArray[np.float64], points: NDArray[np.float64]
@@ -337,6 +349,28 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _frame(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return an origin and the exponent of a power of two to read points by.
+
+    No distance changes but by that power, points far from 0 keep their digits, and no square over-
+    or underflows.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        origin: NDArray[np.float64] = points.mean(axis=0)
+        largest = float(np.abs(points - origin).max())
+    if not math.isfinite(largest):
+        raise ValueError("X is too large: its differences overflow, divide X by a number")
+    return origin, int(np.frexp(largest)[1])
+
+
+def _unscaled(inertia: float, exponent: int) -> float:
+    """Return an inertia in the unit of the data."""
+    try:
+        return math.ldexp(inertia, exponent)
+    except OverflowError:
+        raise ValueError("X is too large: the inertia overflows, divide X by a number") from None
 
 
 def _scaled_gram(values: NDArray[np.float64], kernel: object) -> tuple[NDArray[np.float64], int]:

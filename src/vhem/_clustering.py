@@ -137,7 +137,8 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
             If the number of features differs from that of the fit.
         """
         check_is_fitted(self, "model_")
-        if self._is_model(first_of(X)):
+        first, X = first_of(X)
+        if self._is_model(first):
             return self._nearest(self._new_base(X))
         return self._sequence_terms(X).argmax(axis=1)
 
@@ -158,7 +159,8 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
             mean bound of a virtual sample.
         """
         check_is_fitted(self, "model_")
-        if not self._is_model(first_of(X)):
+        first, X = first_of(X)
+        if not self._is_model(first):
             return float(self.model_.score_samples(X).mean())
         log_likelihoods, counts = self._expectations(self._new_base(X))
         _, evidence = assign(self._weights(), log_likelihoods, counts)

@@ -27,6 +27,7 @@ __all__ = [
     "first_of",
     "is_hmm",
     "warn_of_duplicates",
+    "warn_of_large_floor",
     "warn_of_swapped_axes",
 ]
 
@@ -35,12 +36,18 @@ _TOLERABLE_LOSS = 1e-3
 _KINDS = "an H3M, an HMM, a fitted hmmlearn model, or a list of these"
 
 
-def first_of(items: object) -> object:
-    """Return the first item of a list, tuple or array of objects; anything else as it is."""
+def first_of(items: Any) -> tuple[Any, Any]:
+    """Return the first item of a collection, anything else as it is; and what to read from then on.
+
+    That is a list where the collection can be read once only, or is indexed by labels.
+    """
+    by_label = getattr(items, "ndim", None) == 1 and not isinstance(items, np.ndarray)
+    if isinstance(items, Iterable) and (by_label or not hasattr(items, "__getitem__")):
+        items = list(items)
     listed = isinstance(items, list | tuple) or (
         isinstance(items, np.ndarray) and items.dtype == object
     )
-    return items[0] if listed and len(items) else items  # type: ignore[index,arg-type]
+    return (items[0] if listed and len(items) else items), items
 
 
 def is_hmm(item: object) -> bool:
@@ -99,7 +106,10 @@ def as_h3m(models: Models, name: str = "models") -> H3M:
         if not is_hmm(item):
             hint = "; for sequences there is EMH3M" if np.ndim(item) in (1, 2) else ""
             raise TypeError(f"{name}[{i}] is a {type(item).__name__}, expected {_KINDS}{hint}")
-        part = item if isinstance(item, H3M | HMM) else HMM.from_hmmlearn(item)
+        try:
+            part = item if isinstance(item, H3M | HMM) else HMM.from_hmmlearn(item)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}[{i}]: {error}") from None
         if hmms and part.n_features != hmms[0].n_features:
             raise ValueError(
                 f"{name}[{i}] has {part.n_features} features, {name}[0] has {hmms[0].n_features}"
@@ -133,6 +143,25 @@ def warn_of_duplicates(parameter: str, wanted: int, items: Iterable[bytes], what
         stacklevel=4,
     )
     return len(seen)
+
+
+def warn_of_large_floor(floor: float, variances: NDArray[np.float64]) -> None:
+    """Warn if no feature varies by more than ``covariance_floor``, which then hides all clusters.
+
+    Parameters
+    ----------
+    floor : float
+        Smallest variance that a model may have.
+    variances : array, shape (d,)
+        Overall variance of the frames.
+    """
+    if floor >= (largest := variances.max()):
+        warnings.warn(
+            f"covariance_floor is {floor:g}, but the variance of the frames is at most "
+            f"{largest:.3g}: all clusters become alike; rescale the data or give a smaller floor",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def warn_of_swapped_axes(sequences: object) -> None:

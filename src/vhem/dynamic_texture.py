@@ -886,6 +886,8 @@ class HEMDTM(HEMEstimator):
        hierarchical EM algorithm", CVPR 2010.
     """
 
+    model_: DynamicTextureMixture
+
     def __init__(
         self,
         n_components: int = 2,

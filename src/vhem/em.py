@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import Tags
 
 from ._clustering import MixtureClusterer
-from ._inputs import warn_of_duplicates, warn_of_swapped_axes
+from ._inputs import warn_of_duplicates, warn_of_large_floor, warn_of_swapped_axes
 from ._moments import n_moments, point_moments
 from ._numerics import log_or_floor, logsumexp_last
 from ._parallel import ordered_map, single_threaded
@@ -310,13 +310,15 @@ class EMH3M(MixtureClusterer):
         UserWarning
             If there are fewer distinct sequences than components or fewer distinct frames than
             states, so that some of these coincide; if an array looks as if its last axis were
-            time.
+            time; if ``covariance_floor`` is no less than the variance of all frames.
         """
         begun = time.perf_counter()
         self._check_parameters()
         start = _check_init(self, init)
-        warn_of_swapped_axes(sequences)
+        if monitor is not None and not callable(monitor):
+            raise TypeError(f"monitor is {monitor!r}, expected a callable or None")
         data = _ordered(sequences, groups, sample_weight)
+        warn_of_swapped_axes(sequences)
         if isinstance(start, H3M) and start.n_features != data.frames.shape[1]:
             raise ValueError(
                 f"init has {start.n_features} features, the sequences have {data.frames.shape[1]}"
@@ -378,7 +380,11 @@ class EMH3M(MixtureClusterer):
             raise ValueError(
                 f"covariance_type is {self.covariance_type!r}, expected 'diag' or 'full'"
             )
-        if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+        try:
+            known = np.dtype(self.dtype) in (np.dtype(np.float64), np.dtype(np.float32))
+        except TypeError:
+            known = False
+        if not known:
             raise ValueError(f"dtype is {self.dtype!r}, expected float64 or float32")
 
     def _chunks(self, data: _Data, centre: Floats) -> list[_Chunk]:
@@ -427,7 +433,10 @@ class EMH3M(MixtureClusterer):
                 f"frames lie up to {largest:.3g} from their mean, expected at most "
                 f"{_LARGEST_SINGLE:g} for dtype float32: rescale them, or use float64"
             )
-        needed = _RELATIVE_FLOOR[np.dtype(self.dtype).name] * (centred**2).mean(axis=0)
+        variances = (centred**2).mean(axis=0)
+        if largest > 0:
+            warn_of_large_floor(self.covariance_floor, variances)
+        needed = _RELATIVE_FLOOR[np.dtype(self.dtype).name] * variances
         if self.covariance_type == "diag":
             return np.maximum(self.covariance_floor, needed)
         # Eigenvalues have no feature of their own; the smallest scale must stay possible.

@@ -225,6 +225,8 @@ class HEMGMM(HEMEstimator):
     array([0.1, 9.1])
     """
 
+    model_: HMM
+
     def __init__(
         self,
         n_components: int = 16,

@@ -128,7 +128,7 @@ def cluster_hierarchy(
         name = getattr(estimator, "__name__", type(estimator).__name__)
         raise TypeError(f"{name} makes no models of clusters of models that could be clustered")
     if isinstance(estimator, EMH3M):
-        first = first_of(models_or_sequences)
+        first, models_or_sequences = first_of(models_or_sequences)
         if is_hmm(first) or isinstance(first, DynamicTexture | DynamicTextureMixture):
             raise TypeError(f"EMH3M cannot cluster a {type(first).__name__}: it takes sequences")
         steps = _nested(models_or_sequences, levels, estimator)

@@ -225,6 +225,27 @@ class TestKernels:
         np.testing.assert_array_equal(far.labels_, near.labels_)
         assert far.inertia_ == pytest.approx(near.inertia_, rel=1e-9)
 
+    @pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-600, 2.0**480])
+    def test_the_scale_of_points_changes_nothing(self, blobs, scale):
+        points, _ = blobs
+        expected = KernelKMeans(6, kernel="linear", random_state=0).fit(points)
+        model = KernelKMeans(6, kernel="linear", random_state=0).fit(points * scale)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        np.testing.assert_array_equal(model.predict(points * scale), expected.labels_)
+        assert model.inertia_ == expected.inertia_ * scale * scale
+        assert model.score(points * scale) == expected.score(points) * scale * scale
+
+    def test_points_whose_squares_overflow_are_named(self, blobs):
+        points, _ = blobs
+        model = KernelKMeans(6, kernel="linear", random_state=0)
+        for scale in (1e200, 1e303):
+            with pytest.raises(ValueError, match="X is too large"):
+                model.fit(points * scale)
+        model.fit(points)
+        for method in (model.predict, model.score):
+            with pytest.raises(ValueError, match="X is too large"):
+                method(points * 1e200)
+
     @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e200, 1e300])
     def test_the_scale_of_a_gram_matrix_changes_nothing(self, blobs, scale):
         gram = gram_matrix(blobs[0])

@@ -299,7 +299,9 @@ def test_single_precision_error():
 # --- data that break others ---------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:n_(components|states) is .* distinct")
+@pytest.mark.filterwarnings(
+    "ignore:n_(components|states) is .* distinct", "ignore:covariance_floor is .* variance"
+)
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("start", ["kmeans", "random"])
 @pytest.mark.parametrize(
@@ -367,6 +369,22 @@ def test_swapped_axes_get_a_hint():
         ValueError, match=r"sequences\[0\] has 40 features, expected 3; time is the"
     ):
         right.predict(array)
+
+
+def test_a_floor_above_all_variances_is_told():
+    small = [LONG * 1e-5, (LONG + 50) * 1e-5, LONG[::-1] * 1e-5, (LONG[::-1] + 50) * 1e-5]
+    with pytest.warns(UserWarning, match="covariance_floor is 1e-06, but the variance of the fra"):
+        EMH3M(2, 1, random_state=0).fit(small)
+    labels = EMH3M(2, 1, covariance_floor=1e-20, random_state=0).fit_predict(small)
+    assert labels[0] == labels[2] != labels[1] == labels[3]
+
+
+def test_arguments_of_another_kind_are_named():
+    with pytest.raises(TypeError, match="monitor is 3, expected a callable"):
+        EMH3M().fit([LONG], monitor=3)
+    for dtype in ("x", int):
+        with pytest.raises(ValueError, match=r"dtype is .*, expected float64 or float32"):
+            EMH3M(dtype=dtype).fit([LONG])
 
 
 def test_unvisited_state_keeps_its_parameters():

@@ -7,6 +7,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -215,6 +216,10 @@ def test_models_come_in_every_form(name, fitted):
         found = clone(expected).fit(models)
         np.testing.assert_allclose(found.model_.means, expected.model_.means, err_msg=form)
         np.testing.assert_array_equal(found.predict(models), expected.labels_)
+    series = pd.Series(list(HMMS), index=list("abcdef"))
+    for once in (iter(HMMS), dict(enumerate(HMMS)).values(), series):
+        np.testing.assert_array_equal(expected.predict(once), expected.labels_)
+    assert expected.score(iter(HMMS)) == expected.score(HMMS)
     single = clone(expected).set_params(**{"n_clusters" if name in MERGING else "n_components": 1})
     for model in (HMMS[:1], HMMS[0], *forms.get("hmmlearn", [])[:1]):
         np.testing.assert_array_equal(single.fit_predict(model), [0])

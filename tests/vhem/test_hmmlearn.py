@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from vhem_examples import random_hmm
 
-from vhem import H3M, HMM
+from vhem import H3M, HMM, VHEM
 
 hmmlearn = pytest.importorskip("hmmlearn.hmm")
 GaussianHMM, GMMHMM = hmmlearn.GaussianHMM, hmmlearn.GMMHMM
@@ -123,8 +123,11 @@ def test_other_models_are_refused_by_name(other):
 def test_unfitted_models_are_refused_by_name(make):
     with pytest.raises(ValueError, match=rf"the {make.__name__} is not fitted.* no startprob_"):
         HMM.from_hmmlearn(make(2))
+    models = [fitted(make, "diag"), make(2)]
     with pytest.raises(ValueError, match=r"models\[1\]: the .* is not fitted"):
-        H3M.from_hmmlearn([fitted(make, "diag"), make(2)])
+        H3M.from_hmmlearn(models)
+    with pytest.raises(ValueError, match=r"base\[1\]: the .* is not fitted"):
+        VHEM(1).fit(models)
 
 
 @pytest.mark.parametrize(
