@@ -333,7 +333,7 @@ def test_a_run_killed_twice_on_one_core_ends_with_the_bytes_of_a_run_on_two(
 
     def kill_when_there_are(*paths):
         process = launcher(killed, 1)
-        deadline = time.monotonic() + 600
+        deadline = time.monotonic() + 300
         try:
             while not all(path.exists() for path in paths):
                 assert process.poll() is None, process.stdout.read()
