@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 from vhem_speed import ROOT, replace_section, table
 
-from replication.protocols.svm import Grid, cross_validate
+from replication.images.svm import Grid, cross_validate
 from sliced_wasserstein import median_squared_distance, squared_distances
 
 BEGIN, END = "<!-- begin: grid search -->", "<!-- end: grid search -->"

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from replication.datasets import prepare
-from replication.datasets.animal_faces import load_faces
-from replication.features.hoggles import (
+from replication.data.sources import prepare
+from replication.images.animal_faces import load_faces
+from replication.images.hoggles import (
     PairedDictionary,
     hoggles,
     learn_dictionary,

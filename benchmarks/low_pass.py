@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 from vhem_speed import ROOT, replace_section, table
 
-from replication.datasets.manifest import groups_of, read_manifest
+from replication.data.manifest import groups_of, read_manifest
+from replication.images.svm import FAMILIES, Grid, cross_validate
 from replication.io import read_json, read_metrics
-from replication.protocols.svm import FAMILIES, Grid, cross_validate
-from replication.sharing import DATASET_OF
-from replication.statistics import corrected_resampled_t
+from replication.registry import EXPERIMENTS
+from replication.report.statistics import corrected_resampled_t
 from sliced_wasserstein import squared_distances
 
 IMAGES = {"faces": "features/faces/images.csv", "textures": "data/uiuc_texture.csv"}
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "low_pass.md")
     arguments = parser.parse_args()
     run, experiment = arguments.run, arguments.experiment
-    data = read_json(run / f"data/{DATASET_OF[experiment]}.json")
+    data = read_json(run / f"data/{EXPERIMENTS[experiment].dataset}.json")
     images = read_manifest(run / IMAGES[experiment])
     config = read_json(run / "run.json")["config"]
     svm = config["experiments"][experiment]["svm"]

@@ -31,7 +31,6 @@ from typing import Any
 
 import pandas as pd
 
-from replication.config import ConfigError, check_config, load_config, svm_blocks
 from replication.digests import check_digests, check_sums
 from replication.io import (
     AlteredFileError,
@@ -41,6 +40,7 @@ from replication.io import (
     sha256_of,
     write_json,
 )
+from replication.settings import ConfigError, check_config, load_config, svm_blocks
 
 __all__ = ["BlockError", "export_blocks", "identity", "import_blocks", "main"]
 
@@ -54,15 +54,15 @@ _SVM_SETTINGS = ("folds", "inner_folds", "C", "gamma", "degree")
 #: Code that computes a block from the raw images.
 _CODE = (
     "sliced_wasserstein",
-    "replication/datasets/animal_faces.py",
-    "replication/datasets/images.py",
-    "replication/features/cooccurrence.py",
-    "replication/features/densities.py",
-    "replication/features/hoggles",
-    "replication/protocols/matrices.py",
-    "replication/protocols/multiclass.py",
-    "replication/protocols/seeds.py",
-    "replication/protocols/svm.py",
+    "replication/images/animal_faces.py",
+    "replication/data/images.py",
+    "replication/images/cooccurrence.py",
+    "replication/images/densities.py",
+    "replication/images/hoggles",
+    "replication/images/matrices.py",
+    "replication/images/multiclass.py",
+    "replication/seeds.py",
+    "replication/images/svm.py",
 )
 
 #: List of the images of an experiment, in the run's folder.

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from replication.config import ConfigError, check_config, load_config
 from replication.digests import AlteredFileError, check_digests, find_altered, known_digests, mend
+from replication.registry import DATASETS, EXPERIMENTS
 from replication.run_lock import (
     RECORD,
     AnotherRunIsActive,
@@ -37,7 +37,7 @@ from replication.run_lock import (
     run_snakemake,
     snakemake_locks,
 )
-from replication.sharing import DATASET_OF, FIGURES
+from replication.settings import ConfigError, check_config, load_config
 
 __all__ = ["LaunchError", "Request", "main"]
 
@@ -173,7 +173,7 @@ def _overrides(given: Mapping[str, str], only: Sequence[str]) -> dict[str, Any]:
             raise LaunchError(f"ALLOW_SUBSET is {found!r}; allowed are true and false")
         overrides["allow_subset"] = given["ALLOW_SUBSET"] == "true"
     if only:
-        known = list(DATASET_OF.values())
+        known = list(DATASETS)
         if unknown := [name for name in only if name not in known]:
             raise LaunchError(f"ONLY: no data set {unknown[0]!r}; there are {', '.join(known)}")
         overrides["datasets"] = {name: {"enabled": False} for name in known if name not in only}
@@ -189,7 +189,7 @@ def _targets(text: str, config: Mapping[str, Any]) -> list[str]:
             raise LaunchError(
                 f"TARGET: {target!r} is neither a named target nor a file below results/{run}/"
             )
-        name = DATASET_OF.get(target)
+        name = EXPERIMENTS[target].dataset if target in EXPERIMENTS else None
         if name and not config["datasets"][name]["enabled"]:
             raise LaunchError(f"TARGET: {target!r} needs data set {name!r}, which is off here")
         if target == "figures":
@@ -198,8 +198,12 @@ def _targets(text: str, config: Mapping[str, Any]) -> list[str]:
 
 
 def _refuse_without_figures(config: Mapping[str, Any]) -> None:
-    enabled = [e for e, name in DATASET_OF.items() if config["datasets"][name]["enabled"]]
-    if not any(FIGURES[experiment] for experiment in enabled):
+    enabled = [
+        name
+        for name, experiment in EXPERIMENTS.items()
+        if config["datasets"][experiment.dataset]["enabled"]
+    ]
+    if not any(EXPERIMENTS[name].figures for name in enabled):
         raise LaunchError(f"this run has no figure (its experiments: {', '.join(enabled)})")
 
 
@@ -331,16 +335,16 @@ def _say(text: str) -> None:
 def _data_preflight(config: Mapping[str, Any]) -> str:
     """Say of each real data set of the run what is missing, how large and how long to fetch."""
     # Seconds of imports that only a plan is worth.
-    from replication.datasets import DATASETS
-    from replication.datasets.download import describe_missing
+    from replication.data.catalog import dataset_of
+    from replication.data.download import describe_missing
 
     texts = []
-    for name, dataset in DATASETS.items():
+    for name in DATASETS:
         settings = config["datasets"].get(name, {})
         source = settings.get("source")
         if settings.get("enabled") and source in ("archives", "download"):
             raw = Path("data/raw", config["run"], name)
-            missing = describe_missing(dataset, Path(config["archives"], name), raw)
+            missing = describe_missing(dataset_of(name), Path(config["archives"], name), raw)
             what_then = "will be fetched" if source == "download" else "must be put there by hand"
             texts.append(f"{missing}\n  {what_then}\n" if missing else f"{name}: at hand\n")
     return "".join(texts)

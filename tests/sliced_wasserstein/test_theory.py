@@ -12,6 +12,12 @@ from PIL import Image
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 
+from replication.images.definiteness import (
+    definiteness_spectra,
+    spectra,
+    two_square_densities,
+    uniform_transport_distances,
+)
 from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
     center_gram,
@@ -20,12 +26,6 @@ from sliced_wasserstein import (
     sliced_wasserstein_image_distance,
     squared_distances,
     wasserstein_1d,
-)
-from sliced_wasserstein.definiteness import (
-    definiteness_spectra,
-    spectra,
-    two_square_densities,
-    uniform_transport_distances,
 )
 from sliced_wasserstein.projection import directions_from_angles, project
 from sliced_wasserstein.quantiles import invert_cdf

@@ -253,8 +253,8 @@ def test_what_was_altered_is_made_again_and_nothing_else(project):
 @pytest.mark.parametrize(
     ("source", "rules"),
     [
-        ("replication/figures/style.py", {"plot_cvpr2016_fig1", "plot_cvpr2016_fig3"}),
-        ("replication/protocols/variance.py", {"compute_variance", "plot_cvpr2016_fig3"}),
+        ("replication/report/style.py", {"plot_cvpr2016_fig1", "plot_cvpr2016_fig3"}),
+        ("replication/images/variance.py", {"compute_variance", "plot_cvpr2016_fig3"}),
     ],
 )
 def test_edited_code_reruns_what_uses_it(project, source, rules):

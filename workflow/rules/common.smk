@@ -2,7 +2,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from replication.config import (
+from replication.settings import (
     ConfigError,
     check_config,
     load_config,
@@ -11,7 +11,15 @@ from replication.config import (
     svm_blocks,
 )
 from replication.digests import keep_digests
-from replication.sharing import DATASET_OF, FIGURES, withheld_figures
+from replication.registry import (
+    COLLECTIONS,
+    DATASETS,
+    EXPERIMENTS,
+    MOTION_METHODS,
+    SONG_MODELS,
+    standin_of,
+)
+from replication.report.sharing import withheld_figures
 
 # Not by `configfile:`, which merges what Snakemake's loader made of the files: of two equal keys it
 # keeps the last. The launcher's file is the whole configuration, others say what differs.
@@ -32,78 +40,14 @@ RUN = config["run"]
 RESULTS = f"results/{RUN}"
 FORMATS = ["svg", "pdf", "png"]
 
-# What each experiment scores and tabulates.
-METRICS = {
-    "textures": ["variance", "svm", "multiclass", "kmeans", "identities", "inverses"],
-    "faces": [
-        "variance",
-        "svm",
-        "multiclass",
-        "kmeans",
-        "identities",
-        "inverses",
-        "inversion",
-    ],
-    "motion": ["hierarchy", "convergence"],
-    "music": ["cal500", "order", "estimation"],
-}
-# What figures draw that is no score.
-FIGDATA = {
-    "textures": [
-        "textures_samples.npz",
-        "textures_inverses.npz",
-        "definiteness.csv",
-    ],
-    "faces": ["faces_samples.npz", "faces_inverses.npz"],
-    "motion": ["motion_hierarchies.csv", "motion_exemplars.npz"],
-    "music": [],
-}
-# Protocols whose seconds count as results.
-TIMINGS = {
-    "textures": [],
-    "faces": [],
-    "motion": ["hierarchy", "convergence"],
-    "music": ["tagging"],
-}
-TABLES = {
-    "textures": ["cvpr2016_fig4", "cvpr2016_fig5"],
-    "faces": ["cvpr2016_fig4", "cvpr2016_fig5", "faces_classes"],
-    "motion": ["nips2012_table2"],
-    "music": ["nips2012_table3"],
-}
-# Keys of replication.protocols.motion.METHODS, which is slow to import.
-MOTION_METHODS = [
-    "vhem",
-    "ppk_sc",
-    "ppk_sc_vhem",
-    "shem_10",
-    "shem_50",
-    "em_h3m",
-    "hem_dtm",
-    "parameter_kmeans",
-    "sampled_kl",
-]
-# replication.protocols.tagging.METHODS: what models of songs a method of tagging starts from.
-MUSIC_METHODS = {
-    "vhem": "h3m",
-    "em_h3m": None,
-    "ppk_sc": "hmm",
-    "hem_dtm": "dtm",
-    "hem_gmm": "gmm",
-    "shem": "h3m",
-    "ppk_sc_pair": "hmm_pair",
-}
-# Collections of songs and the names of their scores.
-MUSIC_EXPERIMENTS = {"cal500": "music", "order": "music_order"}
-
 
 wildcard_constraints:
     dataset="|".join(config["datasets"]),
-    experiment="|".join(DATASET_OF),
+    experiment="|".join(EXPERIMENTS),
     variant="[a-z0-9_]+",
     part="paper|extra|slow",
-    method="|".join(dict.fromkeys([*MOTION_METHODS, *MUSIC_METHODS])),
-    collection="|".join(MUSIC_EXPERIMENTS),
+    method="|".join(dict.fromkeys([*MOTION_METHODS, *SONG_MODELS])),
+    collection="|".join(COLLECTIONS),
     kind="h3m|hmm|hmm_pair|gmm|dtm",
     block="[0-9]+",
     trial="[0-9]+",
@@ -128,24 +72,33 @@ def package_sources(*modules):
 
 def dataset_sources(wildcards):
     """Source files that decide a data set's raw files: the shared ones and its own."""
-    shared = ("__init__", "archives", "catalog", "download", "images", "manifest")
-    own = (wildcards.dataset, f"embedded.{wildcards.dataset}")
+    shared = (
+        "archives",
+        "catalog",
+        "download",
+        "embedded",
+        "images",
+        "manifest",
+        "sources",
+    )
+    own = (DATASETS[wildcards.dataset], standin_of(wildcards.dataset))
     # Motions and songs are read, and synthetic ones made, by modules with names of their own.
     more = {
         "cmu_mocap": [
-            "replication.datasets.asf_amc",
-            "replication.features.skeleton",
+            "replication.motion.asf_amc",
+            "replication.motion.skeleton",
         ],
         "cal500": [
-            "replication.datasets.audio",
-            "replication.datasets.mp3",
-            "replication.datasets.song_annotations",
-            "replication.datasets.embedded.song_tags",
-            "replication.datasets.embedded.song_sound",
+            "replication.data.audio",
+            "replication.data.mp3",
+            "replication.music.annotations",
+            "replication.standins.song_tags",
+            "replication.standins.song_sound",
         ],
     }
     return package_sources(
-        *(f"replication.datasets.{module}" for module in (*shared, *own)),
+        *(f"replication.data.{module}" for module in shared),
+        *own,
         *more.get(wildcards.dataset, []),
     )
 
@@ -154,8 +107,8 @@ def enabled_experiments(*experiments):
     """Those of the experiments (default: all) whose data set takes part in this run."""
     return [
         e
-        for e in experiments or DATASET_OF
-        if config["datasets"][DATASET_OF[e]]["enabled"]
+        for e in experiments or EXPERIMENTS
+        if config["datasets"][EXPERIMENTS[e].dataset]["enabled"]
     ]
 
 
@@ -188,7 +141,7 @@ def not_shown(wildcards):
 
 def raw_folder(experiment):
     """Folder of the published files that an experiment reads."""
-    return f"data/raw/{RUN}/{DATASET_OF[experiment]}"
+    return f"data/raw/{RUN}/{EXPERIMENTS[experiment].dataset}"
 
 
 def manifest(experiment):
@@ -196,7 +149,7 @@ def manifest(experiment):
     if experiment == "faces":
         # Classes are chosen and copies found first.
         return results("features/faces/images.csv")
-    return results(f"data/{DATASET_OF[experiment]}.csv")
+    return results(f"data/{EXPERIMENTS[experiment].dataset}.csv")
 
 
 def dataset_manifest(dataset):
@@ -267,7 +220,7 @@ def hog_vectors(wildcards):
 
 def summary(experiment):
     """Origin and completeness of the data that an experiment uses."""
-    return results(f"data/{DATASET_OF[experiment]}.json")
+    return results(f"data/{EXPERIMENTS[experiment].dataset}.json")
 
 
 def summaries(part=None):
@@ -275,7 +228,7 @@ def summaries(part=None):
     return [
         summary(experiment)
         for experiment in enabled_experiments()
-        if part is None or part in METRICS[experiment]
+        if part is None or part in EXPERIMENTS[experiment].metrics
     ]
 
 
@@ -342,7 +295,7 @@ def recordings(wildcards):
     """What recordings must be like to have features."""
     features = settings("music", "features")
     keys = {"sampling_rate": "sampling_rate", "min_frames": "sequence_length"}
-    is_music = wildcards.dataset == DATASET_OF["music"]
+    is_music = wildcards.dataset == EXPERIMENTS["music"].dataset
     return {key: features[name] for key, name in keys.items()} if is_music else {}
 
 
@@ -369,7 +322,7 @@ def music_raw(collection):
 
 def music_experiment(wildcards):
     """Name under which a collection is scored; it decides the collection's seeds."""
-    return MUSIC_EXPERIMENTS[wildcards.collection]
+    return COLLECTIONS[wildcards.collection]
 
 
 def music_sequences():
@@ -425,7 +378,7 @@ def song_model_features(wildcards):
 
 def tag_model_base(wildcards):
     """What a method learns tags from: models of songs, or their features."""
-    kind = MUSIC_METHODS[wildcards.method]
+    kind = SONG_MODELS[wildcards.method]
     if kind is None:
         return music_features(wildcards.collection, "mfcc")
     return music_song_models(wildcards.collection, kind)
@@ -433,7 +386,7 @@ def tag_model_base(wildcards):
 
 def method_features(wildcards):
     """Features that a method scores."""
-    kind = MUSIC_METHODS[wildcards.method]
+    kind = SONG_MODELS[wildcards.method]
     return music_features(wildcards.collection, "mel" if kind == "dtm" else "mfcc")
 
 
@@ -472,7 +425,7 @@ def music_runs(collection):
 
 def music_timings():
     """Costs of learning and scoring CAL500."""
-    kinds = {MUSIC_METHODS[method] for method in music_methods("cal500")} - {None}
+    kinds = {SONG_MODELS[method] for method in music_methods("cal500")} - {None}
     return [
         results("timings/music/memory.csv"),
         *(
@@ -493,7 +446,7 @@ def metric_files(*experiments, part=None):
     return [
         results(f"metrics/{experiment}_{name}.csv")
         for experiment in enabled_experiments(*experiments)
-        for name in METRICS[experiment]
+        for name in EXPERIMENTS[experiment].metrics
         if part in (None, name)
     ]
 
@@ -503,13 +456,17 @@ def timing_files(*experiments):
     return [
         results(f"timings/{experiment}_{name}.csv")
         for experiment in enabled_experiments(*experiments)
-        for name in TIMINGS[experiment]
+        for name in EXPERIMENTS[experiment].timings
     ]
 
 
 def figdata_files(*experiments):
     """What the figures of the experiments (default: all) draw that is no score."""
-    names = {name for e in enabled_experiments(*experiments) for name in FIGDATA[e]}
+    names = {
+        name
+        for e in enabled_experiments(*experiments)
+        for name in EXPERIMENTS[e].figdata
+    }
     return [results(f"figdata/{name}") for name in sorted(names)]
 
 
@@ -544,7 +501,11 @@ def withheld():
 
 def figure_files(*experiments, without=()):
     """Files of the figures that the experiments (default: all) take part in."""
-    names = {name for e in enabled_experiments(*experiments) for name in FIGURES[e]}
+    names = {
+        name
+        for e in enabled_experiments(*experiments)
+        for name in EXPERIMENTS[e].figures
+    }
     names -= set(without)
     return expand(
         results("figures/{name}.{format}"), name=sorted(names), format=FORMATS
@@ -553,7 +514,11 @@ def figure_files(*experiments, without=()):
 
 def table_files(*experiments):
     """Files of the tables that the experiments (default: all) take part in."""
-    names = {name for e in enabled_experiments(*experiments) for name in TABLES[e]}
+    names = {
+        name
+        for e in enabled_experiments(*experiments)
+        for name in EXPERIMENTS[e].tables
+    }
     return expand(
         results("tables/{name}.{format}"),
         name=sorted(names),

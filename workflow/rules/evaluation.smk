@@ -5,9 +5,9 @@ rule run_svm:
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
         matrices=results("models/{experiment}/{variant}/matrices.npz"),
         code=package_sources(
-            "replication.protocols.svm",
-            "replication.protocols.multiclass",
-            "replication.protocols.matrices",
+            "replication.images.svm",
+            "replication.images.multiclass",
+            "replication.images.matrices",
         ),
     output:
         scores=results("runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
@@ -29,7 +29,7 @@ rule collect_svm:
     input:
         summary=lambda wildcards: summary(wildcards.experiment),
         blocks=lambda wildcards: svm_scores(wildcards.experiment),
-        code=package_sources("replication.protocols.metrics"),
+        code=package_sources("replication.report.metrics"),
     output:
         metrics=results("metrics/{experiment}_svm.csv"),
     log:
@@ -45,9 +45,7 @@ rule compare_multiclass:
         manifest=lambda wildcards: manifest(wildcards.experiment),
         summary=lambda wildcards: summary(wildcards.experiment),
         matrices=results("models/{experiment}/main/matrices.npz"),
-        code=package_sources(
-            "replication.protocols.svm", "replication.protocols.multiclass"
-        ),
+        code=package_sources("replication.images.svm", "replication.images.multiclass"),
     output:
         metrics=results("metrics/{experiment}_multiclass.csv"),
     log:
@@ -72,7 +70,7 @@ rule run_kmeans:
         manifest=lambda wildcards: manifest(wildcards.experiment),
         summary=lambda wildcards: summary(wildcards.experiment),
         matrices=results("models/{experiment}/main/matrices.npz"),
-        code=package_sources("replication.protocols.kmeans", "sliced_wasserstein"),
+        code=package_sources("replication.images.kmeans", "sliced_wasserstein"),
     output:
         metrics=results("metrics/{experiment}_kmeans.csv"),
     log:
@@ -91,7 +89,7 @@ rule compute_variance:
         summary=lambda wildcards: summary(wildcards.experiment),
         matrices=results("models/{experiment}/main/matrices.npz"),
         code=package_sources(
-            "replication.protocols.variance", "sliced_wasserstein.kernels"
+            "replication.images.variance", "sliced_wasserstein.kernels"
         ),
     output:
         metrics=results("metrics/{experiment}_variance.csv"),
@@ -110,7 +108,7 @@ rule check_identities:
     input:
         summary=lambda wildcards: summary(wildcards.experiment),
         densities=results("features/{experiment}/main/densities.npy"),
-        code=package_sources("replication.protocols.identities", "sliced_wasserstein"),
+        code=package_sources("replication.images.identities", "sliced_wasserstein"),
     output:
         metrics=results("metrics/{experiment}_identities.csv"),
     log:

@@ -3,7 +3,7 @@ rule select_faces:
     input:
         manifest=dataset_manifest("animal_faces"),
         code=package_sources(
-            "replication.datasets.animal_faces", "replication.datasets.images"
+            "replication.images.animal_faces", "replication.data.images"
         ),
     output:
         images=manifest("faces"),
@@ -22,7 +22,7 @@ rule compute_hog:
     input:
         images=manifest("faces"),
         code=package_sources(
-            "replication.features.hoggles.hog", "replication.datasets.animal_faces"
+            "replication.images.hoggles.hog", "replication.images.animal_faces"
         ),
     output:
         vectors=results("features/faces/hog.npy"),
@@ -45,9 +45,9 @@ rule learn_dictionary:
         )["file"]
         or [],
         code=package_sources(
-            "replication.features.hoggles.dictionary",
-            "replication.features.hoggles.training",
-            "replication.features.hoggles.hog",
+            "replication.images.hoggles.dictionary",
+            "replication.images.hoggles.training",
+            "replication.images.hoggles.hog",
         ),
     output:
         dictionary=results("models/faces/{variant}/dictionary.npz"),
@@ -72,9 +72,9 @@ rule invert_faces:
         images=manifest("faces"),
         dictionary=lambda wildcards: dictionary_file(wildcards.variant),
         code=package_sources(
-            "replication.features.hoggles.inversion",
-            "replication.features.hoggles.hog",
-            "replication.datasets.animal_faces",
+            "replication.images.hoggles.inversion",
+            "replication.images.hoggles.hog",
+            "replication.images.animal_faces",
         ),
     output:
         hoggles=results("features/faces/{variant}/hoggles_{block}.npy"),
@@ -95,7 +95,7 @@ rule invert_faces:
 rule make_face_densities:
     input:
         hoggles=lambda wildcards: hoggles_blocks(wildcards.variant),
-        code=package_sources("replication.features.densities"),
+        code=package_sources("replication.images.densities"),
     output:
         densities=results("features/faces/{variant}/densities.npy"),
     log:
@@ -115,7 +115,7 @@ rule score_inversion:
         images=manifest("faces"),
         summary=summary("faces"),
         blocks=[b for blocks in hoggles_of_variants().values() for b in blocks],
-        code=package_sources("replication.protocols.hoggles_quality"),
+        code=package_sources("replication.images.hoggles_quality"),
     output:
         metrics=results("metrics/faces_inversion.csv"),
     log:

@@ -3,7 +3,7 @@ rule compute_cooccurrence:
     input:
         manifest=manifest("textures"),
         code=package_sources(
-            "replication.features.cooccurrence", "replication.datasets.images"
+            "replication.images.cooccurrence", "replication.data.images"
         ),
     output:
         densities=results("features/textures/{variant}/densities.npy"),
@@ -24,8 +24,8 @@ rule make_motion_features:
     input:
         manifest=manifest("motion"),
         code=package_sources(
-            "replication.features.skeleton",
-            "replication.datasets.cmu_mocap",
+            "replication.motion.skeleton",
+            "replication.motion.cmu_mocap",
         ),
     output:
         sequences=results("features/motion/{variant}/sequences.npz"),

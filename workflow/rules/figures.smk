@@ -2,7 +2,11 @@ rule plot_cvpr2016_fig1:
     input:
         samples=results("figdata/textures_samples.npz"),
         summaries=[summary("textures")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/cvpr2016_fig1.png"),
@@ -24,7 +28,11 @@ rule plot_cvpr2016_fig2:
     input:
         samples=results("figdata/faces_samples.npz"),
         summaries=[summary("faces")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/cvpr2016_fig2.png"),
@@ -46,7 +54,11 @@ rule plot_cvpr2016_fig3:
     input:
         metrics=metric_files(part="variance"),
         summaries=summaries(part="variance"),
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/cvpr2016_fig3.png"),
@@ -68,7 +80,11 @@ rule plot_extra_variance:
     input:
         metrics=metric_files(part="variance"),
         summaries=summaries(part="variance"),
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_variance.png"),
@@ -92,7 +108,11 @@ rule plot_cvpr2016_fig4:
         # It holds the sizes of the faces' classes, which differ.
         sizes=metric_files(part="inversion"),
         summaries=summaries(part="svm"),
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/cvpr2016_fig4.png"),
@@ -114,7 +134,11 @@ rule plot_cvpr2016_fig5:
     input:
         metrics=metric_files(part="kmeans"),
         summaries=summaries(part="kmeans"),
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/cvpr2016_fig5.png"),
@@ -136,7 +160,11 @@ rule plot_extra_kmeans:
     input:
         metrics=metric_files(part="kmeans"),
         summaries=summaries(part="kmeans"),
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_kmeans.png"),
@@ -157,7 +185,11 @@ rule plot_extra_kmeans:
 rule plot_extra_definiteness:
     input:
         spectra=results("figdata/definiteness.csv"),
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_definiteness.png"),
@@ -180,7 +212,11 @@ rule plot_extra_textures_inverse:
         inverses=results("figdata/textures_inverses.npz"),
         metrics=results("metrics/textures_inverses.csv"),
         summaries=[summary("textures")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_textures_inverse.png"),
@@ -203,7 +239,11 @@ rule plot_extra_faces_inverse:
         inverses=results("figdata/faces_inverses.npz"),
         metrics=results("metrics/faces_inverses.csv"),
         summaries=[summary("faces")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_faces_inverse.png"),
@@ -225,7 +265,11 @@ rule plot_nips2012_fig1:
     input:
         hierarchies=results("figdata/motion_hierarchies.csv"),
         summaries=[summary("motion")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/nips2012_fig1.png"),
@@ -249,7 +293,11 @@ rule plot_extra_motion_convergence:
         metrics=results("metrics/motion_convergence.csv"),
         timings=results("timings/motion_convergence.csv"),
         summaries=[summary("motion")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_motion_convergence.png"),
@@ -271,7 +319,11 @@ rule plot_extra_motion_clusters:
     input:
         exemplars=results("figdata/motion_exemplars.npz"),
         summaries=[summary("motion")],
-        code=package_sources("replication.figures"),
+        code=package_sources(
+            "replication.images.figures",
+            "replication.motion.figures",
+            "replication.report.style",
+        ),
     output:
         report(
             results("figures/extra_motion_clusters.png"),

@@ -3,7 +3,7 @@
 rule fit_motion_hmms:
     input:
         sequences=results("features/motion/{variant}/sequences.npz"),
-        code=package_sources("replication.protocols.motion", "vhem"),
+        code=package_sources("replication.motion.protocol", "vhem"),
     output:
         models=results("models/motion/{variant}/hmms_{trial}.npz"),
     log:
@@ -21,7 +21,7 @@ rule cluster_motions:
     input:
         sequences=results("features/motion/{variant}/sequences.npz"),
         models=block_models,
-        code=package_sources("replication.protocols.motion", "vhem"),
+        code=package_sources("replication.motion.protocol", "vhem"),
     output:
         runs=results("runs/motion/{variant}/{method}_{first}-{last}.npz"),
         timing=results("timings/motion/{variant}/{method}_{first}-{last}.csv"),
@@ -44,7 +44,7 @@ rule score_motions:
         summary=summary("motion"),
         sequences=results("features/motion/{variant}/sequences.npz"),
         runs=lambda wildcards: motion_blocks(wildcards.variant),
-        code=package_sources("replication.protocols.motion_scores"),
+        code=package_sources("replication.motion.scores"),
     output:
         metrics=results("runs/motion/{variant}.csv"),
         failures=results("runs/motion_failures/{variant}.csv"),
@@ -83,8 +83,8 @@ rule measure_motion_convergence:
     input:
         sequences=results("features/motion/main/sequences.npz"),
         code=package_sources(
-            "replication.protocols.motion",
-            "replication.protocols.motion_convergence",
+            "replication.motion.protocol",
+            "replication.motion.convergence",
             "vhem",
         ),
     output:
@@ -126,7 +126,7 @@ rule select_hierarchies:
     input:
         sequences=results("features/motion/main/sequences.npz"),
         runs=motion_blocks("main", ["vhem", "ppk_sc"]),
-        code=package_sources("replication.protocols.motion_scores"),
+        code=package_sources("replication.motion.scores"),
     output:
         hierarchies=results("figdata/motion_hierarchies.csv"),
     log:
@@ -142,9 +142,7 @@ rule select_exemplars:
         manifest=manifest("motion"),
         sequences=results("features/motion/main/sequences.npz"),
         runs=motion_blocks("main", ["vhem"]),
-        code=package_sources(
-            "replication.protocols.motion_scores", "replication.features.skeleton"
-        ),
+        code=package_sources("replication.motion.scores", "replication.motion.skeleton"),
     output:
         exemplars=results("figdata/motion_exemplars.npz"),
     log:

@@ -2,8 +2,8 @@
 rule make_order_songs:
     input:
         code=package_sources(
-            "replication.datasets.order_songs",
-            "replication.datasets.embedded.order_songs",
+            "replication.standins.order_collection",
+            "replication.standins.order_songs",
         ),
     output:
         manifest=results("data/order_songs.csv"),
@@ -25,7 +25,7 @@ rule split_songs:
         manifest=lambda wildcards: music_manifest(wildcards.collection),
         features=lambda wildcards: music_features(wildcards.collection, "mfcc"),
         code=package_sources(
-            "replication.datasets.song_annotations", "replication.protocols.tagging"
+            "replication.music.annotations", "replication.music.tagging"
         ),
     output:
         split=results("features/music/{collection}/split.npz"),
@@ -46,9 +46,9 @@ rule make_song_features:
     input:
         manifest=lambda wildcards: music_manifest(wildcards.collection),
         code=package_sources(
-            "replication.features.mfcc",
-            "replication.datasets.audio",
-            "replication.datasets.mp3",
+            "replication.music.mfcc",
+            "replication.data.audio",
+            "replication.data.mp3",
         ),
     output:
         mfcc=results("features/music/{collection}/mfcc_{block}.npz"),
@@ -67,7 +67,7 @@ rule make_song_features:
 rule fit_song_models:
     input:
         features=song_model_features,
-        code=package_sources("replication.protocols.tagging", "vhem"),
+        code=package_sources("replication.music.tagging", "vhem"),
     output:
         models=results("models/music/{collection}/songs_{kind}_{block}.npz"),
         timing=results("timings/music/{collection}/songs_{kind}_{block}.csv"),
@@ -88,7 +88,7 @@ rule fit_tag_models:
     input:
         split=results("features/music/{collection}/split.npz"),
         base=tag_model_base,
-        code=package_sources("replication.protocols.tagging", "vhem"),
+        code=package_sources("replication.music.tagging", "vhem"),
     output:
         models=results("models/music/{collection}/tags_{method}_{first}-{last}.npz"),
         timing=results("timings/music/{collection}/tags_{method}_{first}-{last}.csv"),
@@ -111,7 +111,7 @@ rule score_songs:
         split=results("features/music/{collection}/split.npz"),
         features=method_features,
         models=results("models/music/{collection}/tags_{method}_{first}-{last}.npz"),
-        code=package_sources("replication.protocols.tagging", "vhem.likelihood"),
+        code=package_sources("replication.music.tagging", "vhem.likelihood"),
     output:
         scores=results("runs/music/{collection}/{method}_{first}-{last}.npz"),
         timing=results("timings/music/{collection}/scores_{method}_{first}-{last}.csv"),
@@ -131,10 +131,10 @@ rule evaluate_tagging:
         split=results("features/music/{collection}/split.npz"),
         scores=lambda wildcards: music_runs(wildcards.collection),
         code=package_sources(
-            "replication.protocols.tagging_ceiling",
-            "replication.protocols.tagging_evaluation",
-            "replication.protocols.tagging_scores",
-            "replication.datasets.embedded.song_tags",
+            "replication.standins.ceiling",
+            "replication.music.evaluation",
+            "replication.music.scores",
+            "replication.standins.song_tags",
         ),
     output:
         metrics=results("metrics/music_{collection}.csv"),
@@ -158,7 +158,7 @@ rule compare_estimation:
         split=results("features/music/cal500/split.npz"),
         features=music_features("cal500", "mfcc"),
         models=music_song_models("cal500", "h3m"),
-        code=package_sources("replication.protocols.estimation", "vhem"),
+        code=package_sources("replication.music.estimation", "vhem"),
     output:
         metrics=results("metrics/music_estimation.csv"),
     log:
@@ -181,7 +181,7 @@ rule measure_memory:
         split=results("features/music/cal500/split.npz"),
         features=music_features("cal500", "mfcc"),
         models=music_song_models("cal500", "h3m"),
-        code=package_sources("replication.protocols.estimation", "vhem"),
+        code=package_sources("replication.music.estimation", "vhem"),
     output:
         timing=results("timings/music/memory.csv"),
     log:
@@ -201,7 +201,7 @@ rule collect_music_timings:
     input:
         summary=summary("music"),
         timings=music_timings(),
-        code=package_sources("replication.protocols.tagging_evaluation"),
+        code=package_sources("replication.music.evaluation"),
     output:
         timings=results("timings/music_tagging.csv"),
     log:

@@ -1,7 +1,7 @@
 rule tabulate_cvpr2016_fig4:
     input:
         metrics=metric_files(part="svm"),
-        code=package_sources("replication.tables"),
+        code=package_sources("replication.report.tables"),
     output:
         expand(results("tables/cvpr2016_fig4.{format}"), format=["csv", "md", "tex"]),
     log:
@@ -15,7 +15,7 @@ rule tabulate_cvpr2016_fig4:
 rule tabulate_cvpr2016_fig5:
     input:
         metrics=metric_files(part="kmeans"),
-        code=package_sources("replication.tables"),
+        code=package_sources("replication.report.tables"),
     output:
         expand(results("tables/cvpr2016_fig5.{format}"), format=["csv", "md", "tex"]),
     log:
@@ -29,7 +29,7 @@ rule tabulate_cvpr2016_fig5:
 rule tabulate_faces_classes:
     input:
         metrics=results("metrics/faces_inversion.csv"),
-        code=package_sources("replication.tables"),
+        code=package_sources("replication.report.tables"),
     output:
         expand(results("tables/faces_classes.{format}"), format=["csv", "md", "tex"]),
     log:
@@ -46,7 +46,7 @@ rule tabulate_nips2012_table2:
         timings=results("timings/motion_hierarchy.csv"),
         failures=results("runs/motion_failures.csv"),
         paper="resources/paper/nips2012_table2.csv",
-        code=package_sources("replication.tables"),
+        code=package_sources("replication.report.tables"),
     output:
         expand(results("tables/nips2012_table2.{format}"), format=["csv", "md", "tex"]),
     log:
@@ -62,7 +62,7 @@ rule tabulate_nips2012_table3:
         metrics=results("metrics/music_cal500.csv"),
         timings=results("timings/music_tagging.csv"),
         paper="resources/paper/nips2012_table3.csv",
-        code=package_sources("replication.tables"),
+        code=package_sources("replication.report.tables"),
     output:
         expand(results("tables/nips2012_table3.{format}"), format=["csv", "md", "tex"]),
     log:
@@ -80,7 +80,9 @@ rule evaluate_claims:
         claims="resources/claims.yaml",
         metrics=metric_files(),
         timings=timing_files(),
-        code=package_sources("replication.claims", "replication.statistics"),
+        code=package_sources(
+            "replication.report.claims", "replication.report.statistics"
+        ),
     output:
         claims=results("claims.csv"),
     log:
@@ -95,7 +97,7 @@ rule list_deviations:
     input:
         settings="resources/deviations.yaml",
         metrics=metric_files(),
-        code=package_sources("replication.deviations"),
+        code=package_sources("replication.report.deviations"),
     output:
         deviations=results("deviations.csv"),
     log:

@@ -20,7 +20,7 @@ rule compute_matrices:
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
         hog=hog_vectors,
         code=package_sources(
-            "replication.protocols.matrices", "sliced_wasserstein.kernels"
+            "replication.images.matrices", "sliced_wasserstein.kernels"
         ),
     output:
         matrices=results("models/{experiment}/{variant}/matrices.npz"),
@@ -40,7 +40,7 @@ rule compute_inverses:
     input:
         manifest=lambda wildcards: manifest(wildcards.experiment),
         densities=results("features/{experiment}/main/densities.npy"),
-        code=package_sources("sliced_wasserstein", "replication.protocols.inverses"),
+        code=package_sources("sliced_wasserstein", "replication.images.inverses"),
     output:
         inverses=results("figdata/{experiment}_inverses.npz"),
     log:
@@ -69,7 +69,7 @@ rule score_inverses:
         inverses=results("figdata/{experiment}_inverses.npz"),
         summary=lambda wildcards: summary(wildcards.experiment),
         code=package_sources(
-            "replication.protocols.inverse_scores",
+            "replication.images.inverse_scores",
             "sliced_wasserstein.inversion",
             "sliced_wasserstein.projection",
         ),
@@ -91,7 +91,7 @@ rule select_samples:
     input:
         manifest=lambda wildcards: manifest(wildcards.experiment),
         densities=results("features/{experiment}/main/densities.npy"),
-        code=package_sources("sliced_wasserstein", "replication.protocols.samples"),
+        code=package_sources("sliced_wasserstein", "replication.images.samples"),
     output:
         samples=results("figdata/{experiment}_samples.npz"),
     log:

@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from replication.images.identities import check_identities
 from replication.io import start_job
-from replication.protocols.identities import check_identities
-from replication.protocols.metrics import write_scores
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

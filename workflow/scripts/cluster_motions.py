@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from replication.io import save_arrays, start_job, write_table
-from replication.protocols.motion import (
+from replication.motion.protocol import (
     HierarchySettings,
     HMMSettings,
     MotionSet,

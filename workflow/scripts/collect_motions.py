@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
 from replication.io import read_metrics, start_job, write_table
-from replication.protocols.metrics import write_scores
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

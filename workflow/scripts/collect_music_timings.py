@@ -1,9 +1,9 @@
 from typing import TYPE_CHECKING
 
 from replication.io import read_metrics, start_job
-from replication.protocols.metrics import write_scores
-from replication.protocols.tagging import METHODS
-from replication.protocols.tagging_evaluation import song_stage
+from replication.music.evaluation import song_stage
+from replication.music.tagging import METHODS
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

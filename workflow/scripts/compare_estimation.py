@@ -3,9 +3,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.io import start_job
-from replication.protocols.estimation import compare_estimation
-from replication.protocols.metrics import write_scores
-from replication.protocols.tagging import (
+from replication.music.estimation import compare_estimation
+from replication.music.tagging import (
     FeatureFiles,
     SequenceSettings,
     SongSettings,
@@ -13,6 +12,7 @@ from replication.protocols.tagging import (
     TagSettings,
     read_base,
 )
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

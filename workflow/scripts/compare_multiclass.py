@@ -2,10 +2,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import groups_of, read_manifest
+from replication.data.manifest import groups_of, read_manifest
+from replication.images.svm import Grid, compare_multiclass
 from replication.io import start_job
-from replication.protocols.metrics import write_scores
-from replication.protocols.svm import Grid, compare_multiclass
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import raw_files, read_manifest
-from replication.features.cooccurrence import cooccurrence_matrices
+from replication.data.manifest import raw_files, read_manifest
+from replication.images.cooccurrence import cooccurrence_matrices
 from replication.io import save_array, start_job
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from replication.images.definiteness import definiteness_rows, definiteness_spectra
 from replication.io import start_job, write_table
-from sliced_wasserstein.definiteness import definiteness_rows, definiteness_spectra
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

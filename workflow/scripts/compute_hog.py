@@ -1,8 +1,8 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import raw_files, read_manifest
-from replication.datasets.animal_faces import load_faces
-from replication.features.hoggles import hog_vectors
+from replication.data.manifest import raw_files, read_manifest
+from replication.images.animal_faces import load_faces
+from replication.images.hoggles import hog_vectors
 from replication.io import save_array, start_job
 
 if TYPE_CHECKING:

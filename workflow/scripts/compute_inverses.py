@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import read_manifest
+from replication.data.manifest import read_manifest
+from replication.images.inverses import inverse_panels
 from replication.io import save_arrays, start_job
-from replication.protocols.inverses import inverse_panels
 from sliced_wasserstein import SlicedWassersteinEmbedding
 
 if TYPE_CHECKING:

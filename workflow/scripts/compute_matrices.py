@@ -2,8 +2,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from replication.images.matrices import compare_densities, compare_embeddings, compare_hog
 from replication.io import save_arrays, start_job
-from replication.protocols.matrices import compare_densities, compare_embeddings, compare_hog
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

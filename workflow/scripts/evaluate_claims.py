@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.claims import evaluate_claims, read_claims
 from replication.io import read_metrics, start_job, write_table
+from replication.report.claims import evaluate_claims, read_claims
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

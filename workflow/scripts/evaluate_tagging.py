@@ -3,16 +3,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.io import start_job
-from replication.protocols.metrics import write_scores
-from replication.protocols.tagging import SongSplit
-from replication.protocols.tagging_ceiling import ceilings, evaluate_ceilings
-from replication.protocols.tagging_evaluation import (
+from replication.music.evaluation import (
     ScoringSettings,
     evaluate_tagging,
     join_folds,
     resample_songs,
     tags_given_up,
 )
+from replication.music.tagging import SongSplit
+from replication.report.metrics import write_scores
+from replication.standins.ceiling import ceilings, evaluate_ceilings
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

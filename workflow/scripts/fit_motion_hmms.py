@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.io import atomic_path, start_job
-from replication.protocols.motion import HMMSettings, MotionSet, fit_hmms
+from replication.motion.protocol import HMMSettings, MotionSet, fit_hmms
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

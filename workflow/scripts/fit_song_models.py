@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from replication.io import save_arrays, start_job, write_table
-from replication.protocols.tagging import (
+from replication.music.tagging import (
     FeatureFiles,
     SequenceSettings,
     SongSettings,

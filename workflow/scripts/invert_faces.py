@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import raw_files, read_manifest
-from replication.datasets.animal_faces import load_faces
-from replication.features.hoggles import PairedDictionary, hoggles
+from replication.data.manifest import raw_files, read_manifest
+from replication.images.animal_faces import load_faces
+from replication.images.hoggles import PairedDictionary, hoggles
 from replication.io import save_array, start_job
 from replication.naming import images_named
 

@@ -1,9 +1,9 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import read_manifest
-from replication.features.hoggles import make_dictionary
+from replication.data.manifest import read_manifest
+from replication.images.hoggles import make_dictionary
 from replication.io import start_job
-from replication.protocols.seeds import repetition_seed
+from replication.seeds import repetition_seed
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.deviations import list_deviations
 from replication.io import read_metrics, start_job, write_table
+from replication.report.deviations import list_deviations
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

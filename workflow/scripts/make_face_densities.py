@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.features.densities import image_densities
+from replication.images.densities import image_densities
 from replication.io import save_array, start_job
 from replication.naming import images_named
 
@@ -17,7 +17,7 @@ blocks = list(snakemake.input.hoggles)
 def files():
     # Needed after an error only: hence no input of the job, and no import on top, which would take
     # longer than the densities.
-    from replication.datasets import read_manifest
+    from replication.data.manifest import read_manifest
 
     return read_manifest(Path(blocks[0]).parents[1] / "images.csv")["file"].tolist()
 

@@ -1,10 +1,10 @@
 from typing import TYPE_CHECKING
 
-from replication.config import ConfigError, Counts, check_counts
-from replication.datasets import read_manifest
-from replication.datasets.cmu_mocap import load_recordings
+from replication.data.manifest import read_manifest
 from replication.io import save_arrays, start_job
-from replication.protocols.motion import MotionSet
+from replication.motion.cmu_mocap import load_recordings
+from replication.motion.protocol import MotionSet
+from replication.settings import ConfigError, Counts, check_counts
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

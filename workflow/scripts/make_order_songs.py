@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets.order_songs import prepare_order_songs
 from replication.io import start_job, write_json, write_table
+from replication.standins.order_collection import prepare_order_songs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,10 +1,10 @@
 from typing import TYPE_CHECKING
 
-from replication.datasets import raw_files, read_manifest
-from replication.features.framing import framing
-from replication.features.mfcc import MFCC, LogMel, write_features
+from replication.data.manifest import raw_files, read_manifest
 from replication.io import start_job
-from replication.protocols.tagging import block_of_songs
+from replication.music.framing import framing
+from replication.music.mfcc import MFCC, LogMel, write_features
+from replication.music.tagging import block_of_songs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from replication.io import start_job, write_table
-from replication.protocols.estimation import measure_memory
-from replication.protocols.tagging import (
+from replication.music.estimation import measure_memory
+from replication.music.tagging import (
     FeatureFiles,
     SequenceSettings,
     SongSettings,

@@ -3,9 +3,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.io import start_job, write_table
-from replication.protocols.metrics import metric_table
-from replication.protocols.motion import HierarchySettings, HMMSettings, MotionSet
-from replication.protocols.motion_convergence import measure_convergence
+from replication.motion.convergence import measure_convergence
+from replication.motion.protocol import HierarchySettings, HMMSettings, MotionSet
+from replication.report.metrics import metric_table
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

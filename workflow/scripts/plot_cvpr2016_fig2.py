@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.figures.samples import plot_samples
-from replication.figures.style import save_figure
+from replication.images.figures.samples import plot_samples
 from replication.io import read_json, start_job
+from replication.report.style import save_figure
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

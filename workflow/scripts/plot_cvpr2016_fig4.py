@@ -1,8 +1,8 @@
 from typing import TYPE_CHECKING
 
-from replication.figures.accuracy import plot_accuracy
-from replication.figures.style import save_figure
+from replication.images.figures.accuracy import plot_accuracy
 from replication.io import read_json, read_metrics, start_job
+from replication.report.style import save_figure
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from replication.figures.definiteness import plot_definiteness
-from replication.figures.style import save_figure
+from replication.images.figures.definiteness import plot_definiteness
 from replication.io import start_job
+from replication.report.style import save_figure
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

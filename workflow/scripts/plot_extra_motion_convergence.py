@@ -1,8 +1,8 @@
 from typing import TYPE_CHECKING
 
-from replication.figures.convergence import plot_convergence
-from replication.figures.style import save_figure
 from replication.io import read_json, read_metrics, start_job
+from replication.motion.figures.convergence import plot_convergence
+from replication.report.style import save_figure
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.figures.inverses import plot_inverses
-from replication.figures.style import save_figure
+from replication.images.figures.inverses import plot_inverses
 from replication.io import read_json, read_metrics, start_job
+from replication.report.style import save_figure
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,8 +1,10 @@
 from typing import TYPE_CHECKING
 
-from replication.config import ConfigError, check_counts, count_members
-from replication.datasets import DataSetError, fetch_archives, groups_of, prepare, write_manifest
+from replication.data.catalog import DataSetError
+from replication.data.manifest import groups_of, write_manifest
+from replication.data.sources import fetch_archives, prepare
 from replication.io import start_job, write_json
+from replication.settings import ConfigError, check_counts, count_members
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

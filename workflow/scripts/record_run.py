@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replication.io import read_json, start_job, write_json
-from replication.run_record import describe_run
+from replication.report.record import describe_run
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

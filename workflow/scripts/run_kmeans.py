@@ -2,10 +2,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import read_manifest
+from replication.data.manifest import read_manifest
+from replication.images.kmeans import score_kmeans
 from replication.io import start_job
-from replication.protocols.kmeans import score_kmeans
-from replication.protocols.metrics import write_scores
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

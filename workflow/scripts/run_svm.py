@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from replication.datasets import groups_of, read_manifest
+from replication.data.manifest import groups_of, read_manifest
+from replication.images.matrices import TrainTemplate
+from replication.images.svm import Grid, cross_validate
 from replication.io import start_job, write_table
-from replication.protocols.matrices import TrainTemplate
-from replication.protocols.svm import Grid, cross_validate
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

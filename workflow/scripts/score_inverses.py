@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from replication.images.inverse_scores import inverse_rows
 from replication.io import start_job
-from replication.protocols.inverse_scores import inverse_rows
-from replication.protocols.metrics import write_scores
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

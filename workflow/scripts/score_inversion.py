@@ -2,11 +2,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import raw_files, read_manifest
-from replication.datasets.animal_faces import load_faces
+from replication.data.manifest import raw_files, read_manifest
+from replication.images.animal_faces import load_faces
+from replication.images.hoggles_quality import inversion_rows
 from replication.io import start_job
-from replication.protocols.hoggles_quality import inversion_rows
-from replication.protocols.metrics import write_scores
+from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

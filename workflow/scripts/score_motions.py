@@ -3,14 +3,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.io import start_job, write_table
-from replication.protocols.metrics import metric_table
-from replication.protocols.motion import MotionSet
-from replication.protocols.motion_scores import (
+from replication.motion.protocol import MotionSet
+from replication.motion.scores import (
     join_blocks,
     list_failures,
     resample_hierarchies,
     score_hierarchies,
 )
+from replication.report.metrics import metric_table
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -2,11 +2,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replication.datasets import read_manifest
-from replication.datasets.cmu_mocap import load_recordings
+from replication.data.manifest import read_manifest
 from replication.io import save_arrays, start_job
-from replication.protocols.motion import MotionSet
-from replication.protocols.motion_scores import cluster_exemplars, join_blocks
+from replication.motion.cmu_mocap import load_recordings
+from replication.motion.protocol import MotionSet
+from replication.motion.scores import cluster_exemplars, join_blocks
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,9 +1,9 @@
 from typing import TYPE_CHECKING
 
-from replication.config import ConfigError, check_counts, count_members
-from replication.datasets import groups_of, read_manifest
-from replication.datasets.animal_faces import select_faces
+from replication.data.manifest import groups_of, read_manifest
+from replication.images.animal_faces import select_faces
 from replication.io import start_job, write_table
+from replication.settings import ConfigError, check_counts, count_members
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replication.io import start_job, write_table
-from replication.protocols.motion import MotionSet
-from replication.protocols.motion_scores import join_blocks, shown_hierarchies
+from replication.motion.protocol import MotionSet
+from replication.motion.scores import join_blocks, shown_hierarchies
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,9 +1,9 @@
 from typing import TYPE_CHECKING
 
-from replication.config import ConfigError, Counts, check_counts
-from replication.datasets import raw_files, read_manifest
+from replication.data.manifest import raw_files, read_manifest
 from replication.io import save_arrays, start_job
-from replication.protocols.tagging import FeatureFiles, SongSplit, block_of_songs, song_groups
+from replication.music.tagging import FeatureFiles, SongSplit, block_of_songs, song_groups
+from replication.settings import ConfigError, Counts, check_counts
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,7 +1,7 @@
 from typing import TYPE_CHECKING
 
 from replication.io import read_metrics, start_job
-from replication.tables import tabulate_face_classes, write_tables
+from replication.report.tables import tabulate_face_classes, write_tables
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

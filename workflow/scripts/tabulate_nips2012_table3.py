@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from replication.io import read_metrics, start_job
-from replication.tables import tabulate_tagging, write_tables
+from replication.report.tables import tabulate_tagging, write_tables
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -1,0 +1,1 @@
+"""Where data come from: catalog, archives, downloads, manifests, and decoders of their files."""

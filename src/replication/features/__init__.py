@@ -1,1 +1,0 @@
-"""What is computed from raw files before any of the two methods sees them."""

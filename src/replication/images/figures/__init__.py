@@ -1,0 +1,1 @@
+"""Tidy table in, matplotlib figure out: what is drawn of images."""

@@ -1,0 +1,1 @@
+"""Motion capture: readers, features, protocol and figures of the NIPS 2012 paper's Table 2."""

@@ -1,0 +1,1 @@
+"""Songs: readers, features and the protocol of the NIPS 2012 paper's Table 3."""

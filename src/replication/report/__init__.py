@@ -1,0 +1,1 @@
+"""What a run says: claims, deviations, tables, the figures' style, its record, publishing."""

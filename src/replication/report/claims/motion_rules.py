@@ -1,0 +1,110 @@
+"""Rules for hierarchies of HMMs: scores of trials and levels, and seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from replication.report.claims.scores import Comparison, paired, select, sides
+from replication.report.statistics import percentile_interval
+
+__all__ = ["MOTION_RULES"]
+
+
+def _level_difference(
+    scores: pd.DataFrame, metric: str, pairs: list[list[str]], levels: list[int]
+) -> list[Comparison]:
+    """Scores on levels of a hierarchy: paired differences over resampled trials and sequences."""
+    comparisons = []
+    for a, b in pairs:
+        means = {m: select(scores, metric, m).groupby("item")["value"].mean() for m in (a, b)}
+        draws = paired(scores, f"resampled_{metric}", ["item", "repeat"], a, b)
+        for level in levels:
+            # Scores have items of other kinds too, hence read back as text.
+            value = means[a][str(level)] - means[b][str(level)]
+            chosen = draws[draws.index.get_level_values("item") == str(level)]
+            interval = percentile_interval(value, chosen)
+            name = f"{metric} on level {level}, {a} - {b}"
+            comparisons.append(Comparison(name, interval, interval.low > 0))
+    return comparisons
+
+
+def _trial_bound(
+    scores: pd.DataFrame, metric: str, method: str, items: list[str], at_least: float
+) -> list[Comparison]:
+    """Mean over trials of a score against a bound, with the percentiles of the trials."""
+    comparisons = []
+    rows = select(scores, metric, method)
+    for item in items:
+        trials = rows.loc[rows["item"] == item, "value"]
+        if trials.empty:
+            raise LookupError(f"no {metric!r} of {item!r}")
+        interval = percentile_interval(float(trials.mean()), trials)
+        name = f"{metric} of {item}, {method} (at least {at_least:g})"
+        comparisons.append(Comparison(name, interval, interval.low >= at_least))
+    return comparisons
+
+
+def _cost_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
+    """How many times longer the first of each pair took, trial by trial."""
+    comparisons = []
+    for slow, fast in pairs:
+        longer, shorter = sides(scores, "seconds", ["repeat"], slow, fast)
+        comparisons.append(_more_than_one(f"seconds {slow} / {fast}", longer / shorter))
+    return comparisons
+
+
+def _more_than_one(name: str, ratios: pd.Series) -> Comparison:
+    """Mean of ratios and their percentiles, against one."""
+    if not np.isfinite(ratios).all():
+        raise ValueError(f"{name}: not all of the {len(ratios)} ratios are finite numbers")
+    interval = percentile_interval(float(ratios.mean()), ratios)
+    return Comparison(name, interval, interval.low > 1)
+
+
+def _convergence_ratio(
+    scores: pd.DataFrame, pairs: list[list[str]], first_level: bool
+) -> list[Comparison]:
+    """How many times longer the first of each pair took to a log-likelihood that both reach.
+
+    It is the lower one of the two highest that they reach, trial by trial. With ``first_level``
+    the second one's time holds learning the HMMs that it starts from.
+    """
+    comparisons = []
+    for slow, fast in pairs:
+        curves = []
+        for method in (slow, fast):
+            keys = ["repeat", "item"]
+            sides = [
+                select(scores, f"{metric}_by_iteration", method).astype(dict.fromkeys(keys, int))
+                for metric in ("log_likelihood", "seconds")
+            ]
+            worth, passed = (side.set_index(keys)["value"] for side in sides)
+            curves.append(pd.DataFrame({"worth": worth, "seconds": passed}).sort_index())
+        best = [curve["worth"].groupby("repeat").max() for curve in curves]
+        target = pd.concat(best, axis=1).min(axis=1)
+        times = [
+            curve.loc[
+                curve["worth"] >= target.loc[curve.index.get_level_values("repeat")].to_numpy()
+            ]
+            .groupby("repeat")["seconds"]
+            .min()
+            for curve in curves
+        ]
+        if first_level:
+            before = select(scores, "first_level_seconds", fast).astype({"repeat": int})
+            times[1] = times[1] + before.set_index("repeat")["value"]
+        name = f"seconds to a log-likelihood that both reach, {slow} / {fast}"
+        comparisons.append(_more_than_one(name, times[0] / times[1]))
+    return comparisons
+
+
+#: Rules by their name in ``claims.yaml``.
+MOTION_RULES: Mapping[str, Callable[..., list[Comparison]]] = {
+    "convergence_ratio": _convergence_ratio,
+    "cost_ratio": _cost_ratio,
+    "level_difference": _level_difference,
+    "trial_bound": _trial_bound,
+}

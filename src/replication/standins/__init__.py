@@ -1,0 +1,1 @@
+"""Generators that write synthetic data in the layout of the published data sets."""

@@ -1,0 +1,651 @@
+"""Synthetic motion capture in CMU's layout, for runs without the real data.
+
+Written are ``all_asfamc/subjects/NN/NN.asf`` and ``NN_MM.amc`` for the sequences of
+``resources/motions.tsv``: 56 sequences of eight classes at 120 Hz. A body of 31 joints moves by
+angles of the joints over time:
+
+- the gaits (walk 1, walk 2, jog, run, and the steps of basket and soccer) are oscillators. One
+  phase drives all joints through periodic curves with the shape of published gait analyses; left
+  and right are half a cycle apart, arms swing against the legs;
+- jump, sit, and the kick of soccer go through key poses;
+- a sequence has its own speed, amplitude, phase, duration, turn and noise; a subject has its own
+  body and posture, which all its sequences share, as in the real data.
+
+The root follows from the body: its height puts the lowest foot on the floor (plus the height of
+flight), and it moves as the supporting foot is pushed backwards. Neighbouring classes overlap on
+purpose: jog and run, and the two walks, differ in the means of the same parameters by one or two
+standard deviations.
+
+The parameters were set by looking at stick figures, and frozen before any clustering method had
+seen the motions; ``docs/embedded_data.md`` says how. Every number of a sequence comes from
+``SeedSequence([seed, class, index])`` and every number of a subject from
+``SeedSequence([seed, 8, subject])``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.ndimage import gaussian_filter1d
+
+from replication.motion.asf_amc import Bone, Skeleton, write_amc, write_asf
+from replication.motion.cmu_mocap import CLASS_SIZES, listed_motions
+from replication.motion.skeleton import forward_kinematics, pose
+
+__all__ = [
+    "CLASSES",
+    "FRAME_RATE_HZ",
+    "VERSION",
+    "make_motion",
+    "make_skeleton",
+    "write",
+    "write_motions",
+]
+
+VERSION = 2
+"""Raised whenever the same seed gives other motions."""
+
+Array = npt.NDArray[np.float64]
+
+FRAME_RATE_HZ = 120.0
+LENGTH_UNIT = 0.45
+METRES_PER_UNIT = 0.0254 / LENGTH_UNIT
+GRAVITY = 9.81  # m/s^2
+
+# The legs of the rest pose are spread and the arms stretched out sideways, as in CMU's files;
+# these angles (degrees) bring them down.
+_LEG_SPREAD = 20.0
+_ARM_SPREAD = 90.0
+
+# Bone, parent, direction, length as a part of the stature, axis about z, degrees of freedom. The
+# left side is mirrored from it. Lengths follow the usual tables of body segments.
+_MIDDLE = (
+    ("lowerback", "root", (0.0, 0.99, -0.12), 0.068, 0.0, ("rx", "ry", "rz")),
+    ("upperback", "lowerback", (0.0, 1.0, 0.0), 0.068, 0.0, ("rx", "ry", "rz")),
+    ("thorax", "upperback", (0.0, 0.999, 0.04), 0.070, 0.0, ("rx", "ry", "rz")),
+    ("lowerneck", "thorax", (0.0, 0.99, 0.14), 0.050, 0.0, ("rx", "ry", "rz")),
+    ("upperneck", "lowerneck", (0.0, 0.99, -0.13), 0.050, 0.0, ("rx", "ry", "rz")),
+    ("head", "upperneck", (0.0, 0.998, -0.06), 0.054, 0.0, ("rx", "ry", "rz")),
+)
+_LEG = (
+    ("hipjoint", "root", (0.63, -0.71, 0.3), 0.079, 0.0, ()),
+    ("femur", "hipjoint", (0.342, -0.94, 0.0), 0.235, _LEG_SPREAD, ("rx", "ry", "rz")),
+    ("tibia", "femur", (0.342, -0.94, 0.0), 0.247, _LEG_SPREAD, ("rx",)),
+    ("foot", "tibia", (0.09, -0.40, 0.91), 0.085, 0.0, ("rx", "rz")),
+    ("toes", "foot", (0.0, 0.0, 1.0), 0.036, 0.0, ("rx",)),
+)
+_ARM = (
+    ("clavicle", "thorax", (0.95, 0.23, -0.2), 0.112, 0.0, ("ry", "rz")),
+    ("humerus", "clavicle", (1.0, 0.0, 0.0), 0.166, _ARM_SPREAD, ("rx", "ry", "rz")),
+    ("radius", "humerus", (1.0, 0.0, 0.0), 0.121, _ARM_SPREAD, ("rx",)),
+    ("wrist", "radius", (1.0, 0.0, 0.0), 0.061, _ARM_SPREAD, ("ry",)),
+    ("hand", "wrist", (1.0, 0.0, 0.0), 0.021, _ARM_SPREAD, ("rx", "rz")),
+    ("fingers", "hand", (1.0, 0.0, 0.0), 0.017, _ARM_SPREAD, ("rx",)),
+    ("thumb", "wrist", (0.707, 0.0, 0.707), 0.024, _ARM_SPREAD, ("rx", "rz")),
+)
+_FEET = ("ltibia", "lfoot", "ltoes", "rtibia", "rfoot", "rtoes")
+
+# Flexion in degrees at 0, 10, ..., 90 % of the cycle, which begins when the foot strikes; forward
+# swing of the thigh, bending of the knee and lifting of the foot are positive.
+_WALKING = {
+    "hip": (24, 22, 14, 5, -4, -12, -8, 13, 26, 27),
+    "knee": (5, 13, 13, 8, 6, 18, 44, 64, 48, 14),
+    "ankle": (2, -4, 2, 6, 9, 4, -9, 3, 6, 4),
+    "toes": (12, 0, 0, 0, 8, 28, 36, 22, 12, 12),
+}
+_RUNNING = {
+    "hip": (30, 25, 14, 0, -12, -8, 12, 33, 43, 38),
+    "knee": (18, 38, 42, 33, 31, 64, 98, 103, 68, 24),
+    "ankle": (6, 18, 22, 8, -14, -12, -5, 0, 5, 7),
+    "toes": (8, 0, 0, 12, 35, 20, 5, 0, 0, 5),
+}
+# Part of the cycle after which a foot leaves the floor. In running both are then in the air until
+# half of the cycle, when the other one strikes.
+_WALKING_STANCE = 0.62
+_RUNNING_STANCE = 0.36
+
+
+@dataclass(frozen=True)
+class _Gait:
+    """Means over sequences of what drives an oscillator, and how much sequences differ."""
+
+    curves: Mapping[str, tuple[int, ...]]
+    cycles_per_second: float
+    amplitude: float
+    arm_swing: float  # degrees to each side
+    elbow: float  # degrees, mean bend
+    lean: float  # degrees forwards
+    spread: float = 0.07  # standard deviation of speed and amplitude, as a part of the mean
+
+
+_GAITS = {
+    "walk 1": _Gait(_WALKING, 0.94, 1.0, 9.0, 20.0, 4.0),
+    "walk 2": _Gait(_WALKING, 0.88, 0.94, 8.0, 17.0, 5.0),
+    "run": _Gait(_RUNNING, 1.44, 1.04, 20.0, 88.0, 17.0),
+    "jog": _Gait(_RUNNING, 1.34, 0.93, 17.0, 84.0, 15.0),
+    "basket": _Gait(_WALKING, 0.95, 0.95, 9.0, 35.0, 14.0),
+    "soccer": _Gait(_RUNNING, 1.15, 0.85, 24.0, 35.0, 12.0),
+}
+
+# Seconds that a sequence lasts: about what the real ones last, but half of it for sit.
+_SECONDS = {
+    "walk 1": (2.2, 4.0),
+    "walk 2": (2.2, 3.2),
+    "run": (1.1, 1.4),
+    "jog": (1.1, 1.6),
+    "basket": (3.2, 5.5),
+    "soccer": (3.2, 6.0),
+    "jump": (2.6, 3.6),
+    "sit": (8.0, 11.0),
+}
+
+
+@dataclass(frozen=True)
+class _Posture:
+    """How a subject holds itself whatever it does, degrees."""
+
+    lean: float
+    head: float
+    arms_out: float
+    elbow: float
+    toes_out: float
+
+
+@dataclass
+class _Course:
+    """Joint angles over time by their anatomical names, and the root's freedom.
+
+    ``angles`` maps a name and a side (``knee_l``) or a name of the middle (``lean``) to degrees,
+    each of shape (n_frames,); what is not named is zero. ``turn`` is the heading in degrees,
+    ``lift`` the height of the lower foot above the floor in metres, ``drift`` a forward speed in
+    m/s that is added while the body is in the air, ``swinging`` how far the right and the left
+    foot (0 to 1) swing freely: just over the floor, but bearing nothing.
+    """
+
+    time: Array
+    angles: dict[str, Array]
+    turn: Array
+    lift: Array
+    drift: Array
+    swinging: Array
+
+
+def make_skeleton(seed: int, subject: int) -> Skeleton:
+    """Make a subject's body.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed.
+    subject : int
+        CMU's number of the subject.
+
+    Returns
+    -------
+    Skeleton
+        31 joints with CMU's names and degrees of freedom; stature 1.6 to 1.9 m, each bone up to a
+        few percent off its usual part of it.
+    """
+    rng = _subject_rng(seed, subject)
+    stature = rng.uniform(1.6, 1.9) / METRES_PER_UNIT
+    bones: list[Bone] = []
+    for side in ("l", "r"):
+        bones += _limb(_LEG, side, stature, rng.normal(1, 0.03, len(_LEG)))
+    bones += _limb(_MIDDLE, "", stature, rng.normal(1, 0.03, len(_MIDDLE)))
+    for side in ("l", "r"):
+        bones += _limb(_ARM, side, stature, rng.normal(1, 0.03, len(_ARM)))
+    return Skeleton(tuple(bones), LENGTH_UNIT)
+
+
+def _limb(
+    parts: Iterable[tuple[str, str, tuple[float, float, float], float, float, tuple[str, ...]]],
+    side: str,
+    stature: float,
+    factors: Array,
+) -> list[Bone]:
+    mirror = -1.0 if side == "r" else 1.0
+    own = {name for name, *_ in parts}
+    bones = []
+    for (name, parent, direction, part, about_z, dofs), factor in zip(parts, factors, strict=True):
+        x, y, z = np.array(direction) / np.linalg.norm(direction)
+        bones.append(
+            Bone(
+                name=side + name,
+                parent=side + parent if parent in own else parent,
+                direction=(mirror * float(x), float(y), float(z)),
+                length=float(part * stature * factor),
+                axis=(0.0, 0.0, mirror * about_z),
+                dofs=dofs,
+            )
+        )
+    return bones
+
+
+def make_motion(
+    seed: int, label: str, index: int, subject: int, skeleton: Skeleton
+) -> npt.NDArray[np.float64]:
+    """Make one sequence.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed.
+    label : str
+        One of ``CLASSES``.
+    index : int
+        Place of the sequence within its class, from 0.
+    subject : int
+        CMU's number of the subject, which gives the posture.
+    skeleton : Skeleton
+        The body that it moves, from :func:`make_skeleton`.
+
+    Returns
+    -------
+    ndarray of shape (n_frames, n_channels)
+        Columns as ``skeleton.channels``, 120 frames a second.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence([seed, CLASSES.index(label), index]))
+    duration = rng.uniform(*_SECONDS[label])
+    time = np.arange(round(duration * FRAME_RATE_HZ)) / FRAME_RATE_HZ
+    course = _COURSES[label](time, label, rng)
+    values = _channel_values(skeleton, course, _posture(seed, subject))
+    # Muscles are not exact (slow), and neither are marker measurements (fast).
+    moved = np.flatnonzero([channel.startswith("r") for _, channel in skeleton.channels])
+    values[:, moved] += _slow_noise(rng, len(time), len(moved), 1.2, seconds=0.3)
+    values[:, moved] += rng.normal(0, 0.02, (len(time), len(moved)))
+    values[:, :3] = _root_path(skeleton, values, course) / METRES_PER_UNIT
+    return values
+
+
+def write(
+    folder: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    max_sequences_per_class: int = max(CLASS_SIZES.values()),
+    n_jobs: int | None = None,
+) -> None:
+    """Write the stand-in; its seconds are not worth more than one process.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where CMU's folders are made.
+    seed : int, default 0
+        Non-negative seed of everything random.
+    max_sequences_per_class : int, default 11
+        Of the sequences of ``resources/motions.tsv``, the first so many of each class.
+    n_jobs : int, optional
+        Not used.
+    """
+    del n_jobs
+    counts: Counter[str] = Counter()
+    chosen = []
+    for motion in listed_motions():
+        index = counts[motion.label]
+        counts[motion.label] += 1
+        if index < max_sequences_per_class:
+            chosen.append((motion.label, index, motion.id, motion.skeleton))
+    write_motions(Path(folder), seed, chosen)
+
+
+def write_motions(folder: Path, seed: int, motions: Iterable[tuple[str, int, str, str]]) -> None:
+    """Write sequences and their subjects' skeletons in CMU's layout.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets ``all_asfamc/subjects/NN/NN.asf`` and ``NN_MM.amc``.
+    seed : int
+        The run's seed.
+    motions : iterable of (label, index, sequence, skeleton)
+        Class, place within the class, CMU's name ``NN_MM``, and the subject ``NN`` whose skeleton
+        the sequence moves.
+    """
+    subjects = folder / "all_asfamc" / "subjects"
+    bodies: dict[str, Skeleton] = {}
+    for label, index, sequence, owner in motions:
+        if owner not in bodies:
+            bodies[owner] = make_skeleton(seed, int(owner))
+            write_asf(subjects / owner / f"{owner}.asf", bodies[owner], "synthetic body")
+        subject = sequence.partition("_")[0]
+        values = make_motion(seed, label, index, int(subject), bodies[owner])
+        path = subjects / subject / f"{sequence}.amc"
+        write_amc(path, bodies[owner], values, f"synthetic motion of {owner}.asf")
+
+
+def _subject_rng(seed: int, subject: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence([seed, len(CLASSES), subject]))
+
+
+def _posture(seed: int, subject: int) -> _Posture:
+    # Spawned, so that the body does not depend on how many numbers the posture takes.
+    rng = _subject_rng(seed, subject).spawn(1)[0]
+    return _Posture(
+        lean=rng.normal(0, 2),
+        head=rng.normal(0, 3),
+        arms_out=rng.normal(10, 2),
+        elbow=rng.normal(0, 5),
+        toes_out=rng.normal(6, 3),
+    )
+
+
+def _walk(
+    time: Array, label: str, rng: np.random.Generator, left_strikes_at: float | None = None
+) -> _Course:
+    gait = _GAITS[label]
+    phase, amplitude = _oscillator(time, gait, rng)
+    if left_strikes_at is not None:
+        phase += 0.5 - np.interp(left_strikes_at, time, phase)
+    angles = _gait_angles(gait, phase, amplitude, rng)
+    veer = rng.choice([0.0, 0.0, 0.0, rng.normal(0, 14)])  # degrees a second
+    lift = np.zeros_like(time)
+    stance = _WALKING_STANCE
+    if gait.curves is _RUNNING:
+        stance = _RUNNING_STANCE
+        # Each half cycle ends with a flight, over which the body falls freely.
+        half = phase % 0.5 - _RUNNING_STANCE
+        airborne = 0.5 - _RUNNING_STANCE
+        rate = np.gradient(phase, time)
+        lift = np.where(half > 0, GRAVITY / 2 * half * (airborne - half) / rate**2, 0.0)
+    turn = rng.uniform(-180, 180) + veer * time
+    swinging = np.stack([_step(own % 1, stance, 0.05) for own in (phase, phase + 0.5)], axis=1)
+    return _Course(time, angles, turn, lift, np.zeros_like(time), swinging)
+
+
+def _dribble(time: Array, label: str, rng: np.random.Generator) -> _Course:
+    """Walk forward bent over the ball, which one hand keeps beating down."""
+    course = _walk(time, label, rng)
+    bounces = (
+        2
+        * np.pi
+        * np.cumsum(rng.normal(1.85, 0.12) * (1 + _slow_noise(rng, len(time), 1, 0.05, 0.4)[:, 0]))
+        / FRAME_RATE_HZ
+    )
+    beat = np.sin(bounces + rng.uniform(0, 2 * np.pi))
+    start = rng.uniform(0.1, 0.3) * time[-1]
+    # The ball is beaten on the spot before the steps begin.
+    moving = _step(time, start, 0.6)
+    course.swinging *= moving[:, np.newaxis]
+    angles = course.angles
+    for name in angles:
+        if name.startswith(("hip", "knee", "ankle", "toes", "yaw", "list")):
+            angles[name] = angles[name] * moving
+    for side in "lr":
+        angles[f"hip_{side}"] = angles[f"hip_{side}"] + 12
+        angles[f"knee_{side}"] = angles[f"knee_{side}"] + 22
+        angles[f"ankle_{side}"] = angles[f"ankle_{side}"] + 10
+    angles["shoulder_r"] = 22 + 10 * beat
+    angles["elbow_r"] = 62 - 26 * beat
+    angles["arm_out_r"] = np.full_like(time, 8.0)
+    angles["arm_out_l"] = np.full_like(time, 14.0)
+    angles["nod"] = np.full_like(time, 10.0)
+    return course
+
+
+def _kick(time: Array, label: str, rng: np.random.Generator) -> _Course:
+    """Wait, run up, kick with the right foot, and come to rest."""
+    wait = rng.uniform(0.15, 0.3) * time[-1]
+    kick = wait + rng.uniform(0.8, 1.2)
+    # The left foot is put down beside the ball before the right one swings.
+    course = _walk(time, label, rng, left_strikes_at=kick - 0.4)
+    angles = course.angles
+    out = min(kick + 0.9, time[-1] - 0.2)
+    moving = _step(time, wait, 0.4) * (1 - _step(time, kick, 0.3))
+    for name in angles:
+        if not name.startswith("lean"):
+            angles[name] = angles[name] * moving
+    course.lift *= moving > 0.9
+    strength = rng.normal(1, 0.1)
+    # Seconds from the kick, and the poses of back-swing, contact, follow-through.
+    times = kick + np.array([-0.45, -0.22, -0.10, 0.0, 0.16, 0.45, out - kick])
+    held = _pulse(time, kick - 0.45, out, 0.12)
+    kicking = _pulse(time, kick - 0.45, kick + 0.55, 0.1)
+    course.swinging *= (moving * (1 - kicking))[:, np.newaxis]
+    course.swinging[:, 0] += kicking
+    poses = {
+        "hip_r": (0, -28, -18, 22, 62, 30, 0),
+        "knee_r": (15, 72, 92, 40, 18, 40, 10),
+        "ankle_r": (0, -10, -12, -10, -12, 0, 0),
+        "hip_l": (20, 14, 8, 2, -8, 0, 0),
+        "knee_l": (15, 14, 13, 12, 8, 8, 6),
+        "ankle_l": (2, 2, 5, 10, 14, 6, 0),
+        "shoulder_l": (0, 10, 25, 45, 55, 25, 0),
+        "shoulder_r": (0, 20, 10, -30, -45, -15, 0),
+        "lean": (12, 0, 2, 14, 24, 18, 10),
+        "twist": (0, -18, -10, 8, 20, 8, 0),
+    }
+    for name, values in poses.items():
+        kicked = _through(time, times, strength * np.array(values, dtype=np.float64))
+        angles[name] = (1 - held) * angles.get(name, np.zeros_like(time)) + held * kicked
+    angles["arm_out_l"] = 45 * _pulse(time, kick - 0.4, kick + 0.4, 0.2)
+    angles["arm_out_r"] = 28 * _pulse(time, kick - 0.4, kick + 0.4, 0.2)
+    return course
+
+
+def _jump(time: Array, label: str, rng: np.random.Generator) -> _Course:
+    """Stand, crouch with the arms back, jump up with the arms, land, stand."""
+    del label
+    flight = rng.uniform(0.36, 0.55)  # seconds
+    take_off = rng.uniform(0.4, 0.55) * (time[-1] - flight)
+    landing = take_off + flight
+    depth = rng.normal(1, 0.12)
+    times = np.array(
+        [
+            take_off - rng.uniform(0.75, 0.95),
+            take_off - 0.28,
+            take_off,
+            take_off + 0.5 * flight,
+            landing,
+            landing + rng.uniform(0.22, 0.3),
+            landing + rng.uniform(0.75, 1.0),
+        ]
+    )
+    poses = {
+        "hip": (4, 62, 4, 14, 24, 56, 4),
+        "knee": (6, 74, 8, 24, 32, 68, 6),
+        "ankle": (2, 24, -32, -28, -6, 23, 2),
+        "shoulder": (0, -12, 30, 42, 28, 8, 0),
+        "elbow": (12, 30, 45, 50, 45, 35, 12),
+    }
+    angles = {}
+    for name, values in poses.items():
+        scaled = np.array(values, dtype=np.float64)
+        scaled[[1, 5]] *= depth
+        for side in "lr":
+            angles[f"{name}_{side}"] = _through(time, times, scaled * rng.normal(1, 0.02))
+    angles["lean"] = depth * _through(time, times, np.array([2.0, 36, 6, 4, 14, 30, 2]))
+    angles["arm_out_l"] = angles["arm_out_r"] = _through(
+        time, times, np.array([0.0, 5, 12, 16, 14, 6, 0])
+    )
+    in_air = np.clip(time - take_off, 0, flight)
+    lift = GRAVITY / 2 * in_air * (flight - in_air)
+    forward = rng.choice([0.0, rng.uniform(0.4, 1.4)])  # metres
+    drift = np.where((in_air > 0) & (in_air < flight), forward / flight, 0.0)
+    turn = np.full_like(time, rng.uniform(-180, 180))
+    return _Course(time, angles, turn, lift, drift, np.zeros((len(time), 2)))
+
+
+def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
+    """Sit down on a stool and stand up, twice; between, swing a leg or rest the chin on a hand."""
+    del label
+    seat = rng.normal(88, 4)
+    starts = np.array([0.06, 0.55]) * time[-1]
+    ends = np.array([0.45, 0.93]) * time[-1]
+    seated, bent = np.zeros_like(time), np.zeros_like(time)
+    for start, end in zip(starts, ends, strict=True):
+        start, end = start + rng.uniform(0, 0.5), end - rng.uniform(0, 0.5)
+        down, up = rng.uniform(1.1, 1.5), rng.uniform(1.0, 1.4)
+        seated += _step(time, start, down) - _step(time, end - up, up)
+        # The trunk comes forward halfway down and halfway up.
+        bent += np.exp(-(((time - start - down / 2) / (0.35 * down)) ** 2))
+        bent += np.exp(-(((time - end + up / 2) / (0.35 * up)) ** 2))
+    angles = {"lean": 3 + 34 * bent + 12 * seated}
+    for side in "lr":
+        angles[f"hip_{side}"] = 3 + (seat - 3) * seated
+        angles[f"knee_{side}"] = 5 + (seat - rng.normal(4, 3)) * seated
+        angles[f"ankle_{side}"] = np.full_like(time, 1.0)
+        angles[f"shoulder_{side}"] = 24 * seated + 14 * bent
+        angles[f"elbow_{side}"] = 12 + 48 * seated
+        angles[f"spread_{side}"] = 7 * seated
+    still = seated**4
+    if rng.random() < 0.5:
+        swing = np.sin(2 * np.pi * rng.normal(0.9, 0.1) * time + rng.uniform(0, 2 * np.pi))
+        angles["knee_l"] = angles["knee_l"] - still * (22 + 16 * swing)
+    else:
+        angles["elbow_r"] = angles["elbow_r"] + still * 62
+        angles["shoulder_r"] = angles["shoulder_r"] + still * 18
+        angles["nod"] = 12 * still
+    zero = np.zeros_like(time)
+    turn = np.full_like(time, rng.uniform(-180, 180))
+    return _Course(time, angles, turn, zero, zero, np.zeros((len(time), 2)))
+
+
+_COURSES: dict[str, Callable[[Array, str, np.random.Generator], _Course]] = {
+    "walk 1": _walk,
+    "jump": _jump,
+    "run": _walk,
+    "jog": _walk,
+    "basket": _dribble,
+    "soccer": _kick,
+    "walk 2": _walk,
+    "sit": _sit,
+}
+CLASSES = tuple(_COURSES)
+
+
+def _oscillator(time: Array, gait: _Gait, rng: np.random.Generator) -> tuple[Array, float]:
+    """Phase in cycles over time, with a wandering frequency, and an amplitude."""
+    # Who takes longer steps takes them faster: one factor moves both.
+    effort = rng.normal()
+    own = rng.normal(size=2)
+    frequency = gait.cycles_per_second * (1 + gait.spread * (0.6 * effort + 0.8 * own[0]))
+    amplitude = gait.amplitude * (1 + gait.spread * (0.6 * effort + 0.8 * own[1]))
+    wander = 1 + _slow_noise(rng, len(time), 1, 0.03, seconds=0.5)[:, 0]
+    return rng.random() + np.cumsum(frequency * wander) / FRAME_RATE_HZ, amplitude
+
+
+def _gait_angles(
+    gait: _Gait, phase: Array, amplitude: float, rng: np.random.Generator
+) -> dict[str, Array]:
+    angles: dict[str, Array] = {}
+    swing = gait.arm_swing * amplitude * rng.normal(1, 0.15)
+    elbow = gait.elbow + rng.normal(0, 6)
+    for side, offset in (("r", 0.0), ("l", 0.5)):
+        own = phase + offset
+        for joint, curve in gait.curves.items():
+            angles[f"{joint}_{side}"] = amplitude * _periodic(curve, own)
+        # The arm swings back while the leg of its side swings forward.
+        forward = -np.cos(2 * np.pi * own)
+        angles[f"shoulder_{side}"] = swing * (forward + 0.15)
+        angles[f"elbow_{side}"] = elbow + 0.35 * swing * forward
+    angles["yaw"] = 5 * amplitude * np.cos(2 * np.pi * phase)
+    angles["twist"] = -1.8 * angles["yaw"]
+    angles["list"] = 1.5 * amplitude * np.sin(2 * np.pi * phase)
+    angles["lean"] = np.full_like(phase, gait.lean + rng.normal(0, 2))
+    return angles
+
+
+def _periodic(curve: tuple[int, ...], phase: Array) -> Array:
+    closed = np.array([*curve, curve[0]], dtype=np.float64)
+    spline = CubicSpline(np.linspace(0, 1, len(closed)), closed, bc_type="periodic")
+    return np.asarray(spline(phase % 1.0))
+
+
+def _through(time: Array, times: Array, values: Array) -> Array:
+    """Curve through key values without overshoot, constant before and after."""
+    curve = PchipInterpolator(times, values)
+    return np.asarray(curve(np.clip(time, times[0], times[-1])))
+
+
+def _step(time: Array, start: float, seconds: float) -> Array:
+    """Smooth rise from 0 to 1."""
+    x = np.clip((time - start) / seconds, 0, 1)
+    return np.asarray(x * x * x * (10 + x * (6 * x - 15)))
+
+
+def _pulse(time: Array, start: float, end: float, seconds: float) -> Array:
+    return _step(time, start, seconds) - _step(time, end - seconds, seconds)
+
+
+def _slow_noise(
+    rng: np.random.Generator, n_frames: int, n_series: int, deviation: float, seconds: float
+) -> Array:
+    """Gaussian noise with a given standard deviation and correlation time, series in columns."""
+    sigma = seconds * FRAME_RATE_HZ / 2
+    noise = gaussian_filter1d(rng.normal(size=(n_frames, n_series)), sigma, axis=0, mode="wrap")
+    # Filtering white noise with a Gaussian leaves this variance.
+    return noise * deviation * np.sqrt(2 * np.sqrt(np.pi) * sigma)
+
+
+def _channel_values(skeleton: Skeleton, course: _Course, posture: _Posture) -> Array:
+    zero = np.zeros_like(course.time)
+
+    def angle(name: str) -> Array:
+        return course.angles.get(name, zero)
+
+    lean = angle("lean") + posture.lean
+    columns: dict[tuple[str, str], Array] = {
+        ("root", "ry"): course.turn + angle("yaw"),
+        ("root", "rz"): angle("list"),
+        ("root", "rx"): 0.15 * lean,
+    }
+    for bone in ("lowerback", "upperback", "thorax"):
+        columns[bone, "rx"] = 0.85 * lean / 3
+        columns[bone, "ry"] = angle("twist") / 3
+        columns[bone, "rz"] = -angle("list") / 3
+    for bone in ("lowerneck", "upperneck", "head"):
+        # One looks ahead however the trunk leans.
+        columns[bone, "rx"] = (angle("nod") + posture.head - 0.6 * lean) / 3
+        columns[bone, "ry"] = -angle("twist") / 4
+    for side, mirror in (("l", 1.0), ("r", -1.0)):
+        # The trunk leans with the pelvis; thighs keep their angle to the vertical.
+        columns[f"{side}femur", "rx"] = -angle(f"hip_{side}") - 0.15 * lean
+        columns[f"{side}femur", "ry"] = mirror * posture.toes_out + zero
+        columns[f"{side}femur", "rz"] = mirror * (angle(f"spread_{side}") + 1 - _LEG_SPREAD)
+        columns[f"{side}tibia", "rx"] = angle(f"knee_{side}")
+        columns[f"{side}foot", "rx"] = -angle(f"ankle_{side}")
+        columns[f"{side}toes", "rx"] = -angle(f"toes_{side}")
+        arm_out = angle(f"arm_out_{side}") + posture.arms_out
+        columns[f"{side}humerus", "rx"] = -angle(f"shoulder_{side}")
+        columns[f"{side}humerus", "rz"] = mirror * (arm_out - _ARM_SPREAD)
+        columns[f"{side}radius", "rx"] = -np.clip(angle(f"elbow_{side}") + posture.elbow, 3, 145)
+        columns[f"{side}fingers", "rx"] = zero - 12
+    values = np.zeros((len(course.time), len(skeleton.channels)))
+    for channel, column in columns.items():
+        values[:, skeleton.channels.index(channel)] = column
+    return values
+
+
+def _root_path(skeleton: Skeleton, values: Array, course: _Course) -> Array:
+    """Where the root must be for the feet to stand on the floor, metres."""
+    still = values.copy()
+    still[:, :3] = 0
+    still[:, 4] -= course.turn
+    feet = [skeleton.joints.index(name) for name in _FEET]
+    points = forward_kinematics(skeleton, pose(skeleton, still))[:, feet]
+    # The heel is below the ankle by what the foot slopes down to its ball.
+    foot = next(bone for bone in skeleton.bones if bone.name == "lfoot")
+    heights = points[..., 1].copy()
+    heights[:, [0, 3]] += foot.direction[1] * foot.length * skeleton.metres_per_unit
+    seconds = 0.025 * FRAME_RATE_HZ
+    height = gaussian_filter1d(course.lift - heights.min(axis=1), seconds, mode="nearest")
+    # The lower a point the more it bears; within centimetres, so that steps blend.
+    heights += 0.1 * course.swinging[:, [1, 1, 1, 0, 0, 0]]
+    bearing = np.exp(-(heights - heights.min(axis=1, keepdims=True)) / 0.006)
+    bearing /= bearing.sum(axis=1, keepdims=True)
+    velocity = -np.gradient(points, course.time, axis=0)[..., [0, 2]]
+    pushed = np.einsum("tp,tpk->tk", bearing, velocity)
+    pushed[:, 1] += course.drift
+    pushed = gaussian_filter1d(pushed, 0.06 * FRAME_RATE_HZ, axis=0, mode="nearest")
+    angle = np.radians(course.turn)
+    speed_x = pushed[:, 0] * np.cos(angle) + pushed[:, 1] * np.sin(angle)
+    speed_z = -pushed[:, 0] * np.sin(angle) + pushed[:, 1] * np.cos(angle)
+    x, z = (np.cumsum(speed) / FRAME_RATE_HZ for speed in (speed_x, speed_z))
+    return np.stack([x, height, z], axis=1)

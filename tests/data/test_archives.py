@@ -1,0 +1,277 @@
+"""Archives from strangers: what is safe is unpacked whole, anything else leaves no trace."""
+
+import io
+import stat
+import zipfile
+
+import numpy as np
+import pytest
+
+from replication.data import archives
+from replication.data.archives import ArchiveError, list_files, unpack
+
+MEGABYTE = 1 << 20
+FILES = {"T01_bark1/T01_01.jpg": b"one", "T01_bark1/T01_02.jpg": b"two", "read me.txt": b"text"}
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """Write a zip of (name or ZipInfo, content) pairs."""
+
+    def pack(members, compression=zipfile.ZIP_STORED, name="texture.zip"):
+        path = tmp_path / name
+        pairs = members.items() if isinstance(members, dict) else members
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            for member, content in pairs:
+                archive.writestr(member, content)
+        return path
+
+    return pack
+
+
+def everything(name):
+    return True
+
+
+def refused(path, message, max_bytes=MEGABYTE):
+    """Both ways in refuse the archive, name it, and leave nothing behind."""
+    destination = path.parent / "out"
+    with pytest.raises(ArchiveError, match=message) as caught:
+        unpack(path, destination, everything, max_bytes=max_bytes)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert sorted(path.parent.iterdir()) == [path]
+
+
+def test_unpacks_what_is_wanted(packed, tmp_path):
+    path = packed(FILES, zipfile.ZIP_DEFLATED)
+    assert list_files(path, max_bytes=MEGABYTE) == list(FILES)
+    names = unpack(path, tmp_path / "out", lambda n: n.endswith("jpg"), max_bytes=MEGABYTE)
+    assert names == ["T01_bark1/T01_01.jpg", "T01_bark1/T01_02.jpg"]
+    found = {
+        p.relative_to(tmp_path / "out").as_posix(): p.read_bytes()
+        for p in (tmp_path / "out").rglob("*")
+        if p.is_file()
+    }
+    assert found == {name: FILES[name] for name in names}
+
+
+def test_folder_members_and_a_shared_folder_are_no_fault(packed):
+    path = packed([("T01_bark1/", b""), *FILES.items(), ("T01_bark1/deep/a.jpg", b"")])
+    assert len(list_files(path, max_bytes=MEGABYTE)) == 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/passwd",
+        "../outside.jpg",
+        "T01_bark1/../../outside.jpg",
+        "T01_bark1/..",
+        "./a.jpg",
+        "T01_bark1//a.jpg",
+        "C:/a.jpg",
+        "C:a.jpg",
+        "..\\outside.jpg",
+        "\\\\server\\a.jpg",
+        "T01_bark1\\..\\..\\a.jpg",
+        "a.jpg\nb.jpg",
+        "a\x7f.jpg",
+    ],
+)
+def test_paths_that_could_leave_the_folder(packed, name):
+    refused(packed([("good.jpg", b"good"), (name, b"bad")]), "member .* has ")
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 300, "Image/" + "\u00e9" * 130 + ".jpg", "a/" + "x" * 300 + "/"]
+)
+def test_names_that_no_disk_can_hold(packed, name):
+    refused(packed([("good.jpg", b"good"), (name, b"")]), "a name of more than 255 bytes")
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + "/a.jpg", "/".join(["d" * 200] * 30)])
+def test_folders_with_long_names_are_not_written(packed, name):
+    path = packed([("good.jpg", b"good"), (name, b"bad")])
+    refused(path, "has a name that is too long")
+    names = unpack(path, path.parent / "out", lambda n: n == name, max_bytes=99, places={name: "a"})
+    assert names == [name]
+    assert (path.parent / "out/a").read_bytes() == b"bad"
+
+
+@pytest.mark.parametrize("name", ["a/con", "NUL.jpg", "com1.x/a.jpg", "a/b.", "a /b.jpg"])
+def test_names_that_windows_reserves(packed, name):
+    refused(packed([("good.jpg", b"good"), (name, b"bad")]), "that some systems reserve")
+
+
+def test_back_slashes_are_folders(packed, tmp_path):
+    members = {"data/sub/a.txt": b"a", "data/sub/b.txt": b"b"}
+    path = packed([("data/sub/", b""), *members.items()], zipfile.ZIP_DEFLATED)
+    path.write_bytes(path.read_bytes().replace(b"data/sub/", b"data\\sub\\"))
+    assert unpack(path, tmp_path / "out", everything, max_bytes=MEGABYTE) == list(members)
+    assert {n: (tmp_path / "out" / n).read_bytes() for n in members} == members
+
+
+def test_back_slashes_share_places(packed):
+    refused(packed([("a/b.jpg", b"x"), ("A\\b.jpg", b"y")]), "share one place")
+
+
+def test_a_name_cut_by_a_zero_byte(packed):
+    path = packed({"good.jpgXevil": b"1"})
+    path.write_bytes(path.read_bytes().replace(b"good.jpgXevil", b"good.jpg\0evil"))
+    refused(path, "control character")
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFDIR])
+def test_links_and_special_files(packed, kind):
+    info = zipfile.ZipInfo("T01_bark1/T01_01.jpg")
+    info.external_attr = (kind | 0o777) << 16
+    refused(packed([(info, b"/etc/passwd")]), "link or another special file")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a/b.jpg", "a/B.jpg"),
+        ("a/b.jpg", "A/c.jpg"),
+        ("a", "a/b.jpg"),
+        ("a/b.jpg", "a"),
+        ("caf\u00e9.jpg", "cafe\u0301.jpg"),
+    ],
+)
+def test_members_that_share_a_place(packed, names):
+    refused(packed([(name, b"x") for name in names]), "share one place")
+
+
+def test_duplicate_names(packed):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = packed([("a/b.jpg", b"x"), ("c.jpg", b"y"), ("a/b.jpg", b"z")])
+    refused(path, "share one place")
+
+
+def patched(path, signature, offset, value):
+    """Overwrite two or four bytes at an offset behind each record of a kind."""
+    content = bytearray(path.read_bytes())
+    start = content.find(signature)
+    while start >= 0:
+        content[start + offset : start + offset + len(value)] = value
+        start = content.find(signature, start + 4)
+    path.write_bytes(content)
+
+
+def test_encrypted_members(packed):
+    path = packed(FILES)
+    patched(path, b"PK\x01\x02", 8, b"\x01\x00")
+    patched(path, b"PK\x03\x04", 6, b"\x01\x00")
+    refused(path, "is encrypted")
+
+
+@pytest.mark.parametrize(("method", "name"), [(9, "deflate64"), (95, "xz"), (77, "unknown")])
+def test_an_unknown_compression_is_named(packed, method, name):
+    path = packed(FILES)
+    patched(path, b"PK\x01\x02", 10, bytes([method, 0]))
+    patched(path, b"PK\x03\x04", 8, bytes([method, 0]))
+    refused(path, f"not supported, {name} .number {method}.; unpack the archive with another pro")
+
+
+def test_too_many_bytes(packed):
+    path = packed({"a.jpg": b"\x5a" * 700, "b.jpg": b"\xa5" * 301})
+    assert list_files(path, max_bytes=1001) == ["a.jpg", "b.jpg"]
+    refused(path, "unpacks to 1,001 bytes, more than 1,000", max_bytes=1000)
+
+
+def test_too_many_members(packed, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
+    refused(packed(FILES), "has 3 members, more than 2")
+
+
+def test_a_bomb_is_refused_by_its_ratio(packed):
+    path = packed({"bomb.jpg": bytes(8 * MEGABYTE)}, zipfile.ZIP_DEFLATED)
+    refused(path, "grows more than 200 times", max_bytes=100 * MEGABYTE)
+
+
+def test_a_header_that_understates_the_size(packed):
+    path = packed({"bomb.jpg": bytes(range(256)) * 64}, zipfile.ZIP_DEFLATED)
+    patched(path, b"PK\x01\x02", 24, (100).to_bytes(4, "little"))
+    refused(path, "corrupt")
+
+
+def test_a_header_that_overstates_the_size(packed):
+    path = packed({"a.jpg": b"12345"})
+    patched(path, b"PK\x01\x02", 24, (500).to_bytes(4, "little"))
+    refused(path, "not as large as it says|corrupt")
+
+
+def test_bytes_are_counted_whatever_the_reader_returns(packed, monkeypatch):
+    path = packed(FILES)
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *_: io.BytesIO(b"more than three bytes"))
+    refused(path, "not as large as it says")
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.95])
+def test_truncated_archives(packed, kept):
+    path = packed({f"{k}.jpg": bytes([k]) * 500 for k in range(20)})
+    n_bytes = int(path.stat().st_size * kept)
+    path.write_bytes(path.read_bytes()[:n_bytes])
+    refused(path, f"corrupt: cut after {n_bytes:,} bytes")
+
+
+@pytest.mark.parametrize("lost", [1, 40, 600])
+def test_archives_that_have_lost_their_start(packed, lost):
+    path = packed({f"{k}.jpg": bytes([k]) * 500 for k in range(20)})
+    path.write_bytes(path.read_bytes()[lost:])
+    refused(path, "corrupt: bytes are missing at its start")
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"\n", b"\r\n"), (b"\r\n", b"\n")])
+def test_archives_that_were_copied_as_texts(packed, old, new):
+    noise = np.random.default_rng(0).bytes(3 * MEGABYTE)
+    path = packed({"a.jpg": noise})
+    path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(old, new))
+    refused(path, "line ends were changed", 9 * MEGABYTE)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_a_damaged_member(packed, method):
+    content = b"".join(bytes([k % 251, k % 7]) for k in range(3000))
+    path = packed({"good.jpg": b"good", "bad.jpg": content}, method)
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    path.write_bytes(damaged)
+    refused(path, r"corrupt \(.*")
+
+
+@pytest.mark.parametrize(
+    ("content", "nature"),
+    [
+        (b"", "is empty"),
+        (b"<html>404</html>", "a web page"),
+        (b"PK\x05\x06", "corrupt"),
+        (b"7z\xbc\xaf\x27\x1c and more", "a 7z archive: unpack it with another program"),
+        (b"\x1f\x8b\x08 and more", "a gzip archive"),
+        (b"anything", "no zip archive"),
+    ],
+)
+def test_no_archive_at_all(tmp_path, content, nature):
+    path = tmp_path / "T01-T05.zip"
+    path.write_bytes(content)
+    refused(path, nature)
+
+
+def test_trouble_of_the_machine_is_not_blamed_on_the_archive(packed, tmp_path, monkeypatch):
+    path = packed(FILES)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", full)
+    with pytest.raises(OSError, match="No space left"):
+        unpack(path, tmp_path / "out", everything, max_bytes=MEGABYTE)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_an_existing_folder_is_not_touched(packed, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(FileExistsError):
+        unpack(packed(FILES), tmp_path / "out", everything, max_bytes=MEGABYTE)
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["mine.txt"]

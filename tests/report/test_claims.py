@@ -1,0 +1,481 @@
+"""Verdicts follow from scores and nothing else; what cannot be computed is an error."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from replication.report.claims import CLAIM_COLUMNS, Claim, ClaimError, evaluate_claims, read_claims
+from replication.report.metrics import metric_table
+from replication.report.statistics import corrected_resampled_t
+
+
+def claim(rule, kind="empirical", **fields):
+    return Claim(
+        **{
+            "id": "c",
+            "paper": "cvpr2016",
+            "place": "Figure 4",
+            "statement": "a beats b",
+            "kind": kind,
+            "experiments": ("textures",),
+            "printed": "figure only",
+            "rule": rule,
+            **fields,
+        }
+    )
+
+
+def scores(rows, origin="real"):
+    return metric_table(rows, experiment="textures", dataset="uiuc_texture", origin=origin)
+
+
+def accuracies(**means):
+    rng = np.random.default_rng(0)
+    splits = rng.normal(scale=0.02, size=(10, 5))
+    return [
+        {
+            "method": method,
+            "metric": "accuracy",
+            "repeat": repeat,
+            "fold": fold,
+            # Splits are harder or easier for all methods alike, which pairing takes out.
+            "value": mean + splits[repeat, fold] + rng.normal(scale=0.002),
+        }
+        for method, mean in means.items()
+        for repeat in range(10)
+        for fold in range(5)
+    ]
+
+
+CV = {"name": "cv_difference", "pairs": [["a", "b"]]}
+
+
+@pytest.mark.parametrize(
+    ("means", "verdict"),
+    [
+        ({"a": 0.8, "b": 0.7}, "reproduced"),
+        ({"a": 0.7, "b": 0.8}, "not reproduced"),
+        ({"a": 0.8, "b": 0.8}, "not reproduced"),
+    ],
+)
+def test_verdict_follows_the_interval(means, verdict):
+    table = evaluate_claims([claim(CV)], scores(accuracies(**means)))
+    assert tuple(table.columns) == CLAIM_COLUMNS
+    row = table.iloc[0]
+    assert row["verdict"] == verdict
+    assert row["low"] < means["a"] - means["b"] < row["high"]
+    assert f"accuracy a - b: {row['value']:.3g}" in row["reason"]
+
+
+def test_interval_of_accuracies_knows_the_share_of_a_test_fold():
+    rows = accuracies(a=0.8, b=0.7)
+    values = pd.DataFrame(rows).pivot(index=["repeat", "fold"], columns="method", values="value")
+    expected = corrected_resampled_t(values["a"] - values["b"], test_share=1 / 5)
+    row = evaluate_claims([claim(CV)], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), expected)
+
+
+def test_some_of_several_comparisons_is_mixed():
+    rule = {"name": "cv_difference", "pairs": [["a", "b"], ["a", "c"]]}
+    row = evaluate_claims([claim(rule)], scores(accuracies(a=0.8, b=0.7, c=0.9))).iloc[0]
+    assert row["verdict"] == "mixed"
+    assert row["value"] < 0, "the weakest comparison speaks for the claim"
+
+
+def test_synthetic_data_give_no_verdict_on_data():
+    row = evaluate_claims([claim(CV)], scores(accuracies(a=0.8, b=0.7), "synthetic")).iloc[0]
+    assert row["verdict"] == "synthetic data only"
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(1e-12, "reproduced"), (1e-3, "not reproduced")])
+def test_identities_are_decided_on_any_data(value, verdict):
+    rule = {"name": "bound", "metric": "error", "at_most": 1e-10}
+    rows = [{"method": "m", "metric": "error", "value": v} for v in (0.0, value)]
+    table = evaluate_claims([claim(rule, kind="identity")], scores(rows, "synthetic"))
+    assert table.iloc[0]["verdict"] == verdict
+    assert table.iloc[0]["value"] == value, "the worst value decides"
+
+
+def test_lower_bound():
+    rule = {"name": "bound", "metric": "eigenvalue", "at_least": -1e-10}
+    rows = [{"method": "m", "metric": "eigenvalue", "value": v} for v in (-1e-3, 1.0)]
+    table = evaluate_claims([claim(rule, kind="identity")], scores(rows))
+    assert table.iloc[0]["verdict"] == "not reproduced"
+
+
+SUBSETS = {
+    "name": "subsampled_difference",
+    "metric": "cpv",
+    "draws": "part_of_cpv",
+    "pairs": [["a", "b"]],
+    "items": [1],
+}
+
+
+def subsets(a, b, parts, share=0.8, item=1):
+    """Scores of all data, and of subsets of which those of ``b`` are 0."""
+    rows = [{"method": m, "metric": "cpv", "value": v} for m, v in (("a", a), ("b", b))]
+    for method in "ab":
+        rows.append({"method": method, "metric": "part_of_cpv_share", "value": share})
+        rows += [
+            {
+                "method": method,
+                "metric": "part_of_cpv",
+                "repeat": draw,
+                "value": part if method == "a" else 0.0,
+            }
+            for draw, part in enumerate(parts)
+        ]
+    return [{**row, "item": item} for row in rows]
+
+
+def test_subsets_are_scaled_to_the_sampling_spread_and_centred_on_all_data():
+    """Differences 0, 1, ..., 40 of subsets: percentiles 1 and 39, that is 20 -+ 19."""
+    for share, scale in ((0.5, 1), (0.8, 2), (0.9, 3)):
+        rows = subsets(7.0, 4.0, range(41), share)
+        row = evaluate_claims([claim(SUBSETS)], scores(rows)).iloc[0]
+        limits = (3, 3 - 19 * scale, 3 + 19 * scale)
+        np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), limits)
+        assert row["verdict"] == "not reproduced"
+
+
+def test_subsets_must_agree_at_every_number_of_components():
+    rule = {**SUBSETS, "items": [1, 10]}
+    parts = [10.0, 10.1, 10.2]
+    rows = subsets(3.0, 1.0, parts) + subsets(5.0, 5.0, parts, item=10)
+    # Scores of textures have items that are words.
+    rows.append({"method": "a", "metric": "other", "item": "T01_bark1", "value": 1.0})
+    table = scores(rows).astype({"item": str})
+    row = evaluate_claims([claim(rule)], table).iloc[0]
+    assert row["verdict"] == "mixed"
+    assert "cpv of 1 components, a - b: 2 [1.81, 2.19] holds" in row["reason"]
+    swapped = claim({**rule, "pairs": [["b", "a"]]})
+    assert evaluate_claims([swapped], table).iloc[0]["verdict"] == "not reproduced"
+
+
+def test_subsets_need_their_share():
+    rows = [row for row in subsets(3.0, 1.0, [1.0, 2.0]) if row["metric"] != "part_of_cpv_share"]
+    with pytest.raises(ClaimError, match="no scores 'part_of_cpv_share' of 'a'"):
+        evaluate_claims([claim(SUBSETS)], scores(rows))
+    rows = subsets(3.0, 1.0, [1.0, 2.0])
+    next(r for r in rows if r["metric"] == "part_of_cpv_share")["value"] = 0.5
+    with pytest.raises(ClaimError, match="'part_of_cpv' of 'a' and 'b': subsets of shares"):
+        evaluate_claims([claim(SUBSETS)], scores(rows))
+
+
+RESAMPLED = {"name": "resampled_difference", "metric": "m", "pairs": [["a", "b"]]}
+
+
+def resampled(a, b, single=((5.0, 0.0), (6.0, 0.0))):
+    """Draws of two methods, paired by item, and scores of single runs, paired by repeat."""
+    rows = [
+        {"method": method, "metric": "resampled_m", "item": draw, "value": value}
+        for method, values in (("a", a), ("b", b))
+        for draw, value in enumerate(values)
+    ]
+    rows += [
+        {"method": method, "metric": "m", "repeat": repeat, "value": value}
+        for repeat, pair in enumerate(single)
+        for method, value in zip("ab", pair, strict=True)
+    ]
+    return rows
+
+
+def test_draws_are_paired_and_their_percentiles_decide():
+    """Differences 0, 1, ..., 40, whose 2.5th and 97.5th percentiles are 1 and 39."""
+    noise = np.random.default_rng(0).normal(scale=1000, size=41)
+    rows = resampled(np.arange(41) + noise, noise)
+    row = evaluate_claims([claim(RESAMPLED)], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), (20, 1, 39))
+    assert row["verdict"] == "reproduced"
+    assert row["reason"] == "m a - b (single starts [5.03, 5.97]): 20 [1, 39] holds"
+    swapped = claim({**RESAMPLED, "pairs": [["b", "a"]]})
+    row = evaluate_claims([swapped], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), (-20, -39, -1))
+    assert row["verdict"] == "not reproduced"
+
+
+def test_draws_on_both_sides_decide_nothing():
+    rows = resampled(np.arange(41) - 2.0, np.zeros(41))
+    row = evaluate_claims([claim(RESAMPLED)], scores(rows)).iloc[0]
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), (18, -1, 37))
+    assert row["verdict"] == "not reproduced"
+
+
+BOUND = {"name": "bound", "metric": "error", "at_most": 1e-10}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, ""])
+@pytest.mark.parametrize(
+    ("rule", "rows", "where"),
+    [
+        (BOUND, [{"method": m, "metric": "error", "value": 1e-12} for m in "ab"], 1),
+        (CV, accuracies(a=0.8, b=0.7), 7),
+        (SUBSETS, subsets(3.0, 1.0, [1.0, 2.0]), 3),
+        (RESAMPLED, resampled([1.0, 2.0], [0.0, 0.0]), 3),
+        (
+            {"name": "cost_ratio", "pairs": [["a", "b"]]},
+            [{"method": m, "metric": "seconds", "repeat": 0, "value": 1.0} for m in "ab"],
+            1,
+        ),
+        (
+            {"name": "memory_ratio", "pairs": [["a", "b"]]},
+            [{"method": m, "metric": "peak_bytes", "value": 1.0} for m in "abb"],
+            2,
+        ),
+    ],
+)
+def test_scores_that_are_not_numbers_are_an_error(rule, rows, where, value):
+    assert len(evaluate_claims([claim(rule)], scores(rows))) == 1
+    rows = [dict(row) for row in rows]
+    bad = rows[where]
+    bad["value"] = value
+    # As in a file with an empty cell, from which all its values are read as text.
+    table = scores(rows).astype({"value": str if value == "" else float})
+    message = f"1 of [0-9]+ scores '{bad['metric']}' are not finite numbers, of '{bad['method']}'"
+    with pytest.raises(ClaimError, match=message):
+        evaluate_claims([claim(rule)], table)
+
+
+def test_scores_of_other_methods_may_be_undefined():
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "b"]], "levels": [3]}
+    rows = levels("m", a=(0.8, 0.7), b=(0.9, 0.5))
+    rows.append({"method": "c", "metric": "m", "item": "3", "repeat": 0, "value": np.nan})
+    assert evaluate_claims([claim(rule)], scores(rows)).iloc[0]["verdict"] == "reproduced"
+
+
+def test_a_ratio_to_zero_is_an_error():
+    rows = [
+        {"method": method, "metric": "seconds", "repeat": 0, "value": value}
+        for method, value in (("a", 1.0), ("b", 0.0))
+    ]
+    rule = {"name": "cost_ratio", "pairs": [["a", "b"]]}
+    with pytest.raises(ClaimError, match="seconds a / b: not all of the 1 ratios are finite"):
+        evaluate_claims([claim(rule)], scores(rows))
+
+
+@pytest.mark.parametrize(
+    ("rule", "rows"),
+    [
+        (CV, accuracies(a=0.8, b=0.7)),
+        (SUBSETS, subsets(3.0, 1.0, [1.0, 2.0])),
+        (RESAMPLED, resampled([1.0, 2.0], [0.0, 0.0])),
+    ],
+)
+def test_scores_that_are_there_twice_are_an_error(rule, rows):
+    """A kernel in two lists of the configuration gives them, and a sample that looks larger."""
+    twice = rows + [row for row in rows if row["method"] == "b"]
+    with pytest.raises(ClaimError, match=r"several scores '\w+' of 'b' with the same "):
+        evaluate_claims([claim(rule)], scores(twice))
+
+
+def test_only_repeats_that_both_methods_have_count():
+    rows = [r for r in accuracies(a=0.8, b=0.7) if r["method"] == "a" or r["repeat"] == 3]
+    row = evaluate_claims([claim(CV)], scores(rows)).iloc[0]
+    shared = pd.DataFrame(rows).query("repeat == 3")
+    shared = shared.pivot(index="fold", columns="method", values="value")
+    expected = corrected_resampled_t(shared["a"] - shared["b"], test_share=1 / 5)
+    np.testing.assert_allclose(row[["value", "low", "high"]].astype(float), expected)
+
+
+@pytest.mark.parametrize("methods", ["b", "ab"])
+def test_folds_of_a_shared_repeat_must_be_the_same(methods):
+    rows = [
+        row
+        for row in accuracies(a=0.8, b=0.7)
+        if not (row["method"] in methods and row["repeat"] == 3 and row["fold"] == 4)
+    ]
+    message = rf"'{methods[0]}' has folds \[0, 1, 2, 3\] in repeat 3, where others are"
+    with pytest.raises(ClaimError, match=message):
+        evaluate_claims([claim(CV)], scores(rows))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"name": "bound", "metric": "absent", "at_most": 1},
+        {"name": "bound", "metric": "accuracy"},
+        {"name": "resampled_difference", "metric": "accuracy"},
+        {"name": "resampled_difference", "metric": "accuracy", "pairs": [["a", "b"]]},
+    ],
+)
+def test_a_rule_that_cannot_be_computed_is_an_error(rule):
+    with pytest.raises(ClaimError, match="c: rule cannot be computed for textures"):
+        evaluate_claims([claim(rule)], scores(accuracies(a=0.8, b=0.7)))
+
+
+@pytest.mark.parametrize("origin", ["real", "synthetic"])
+def test_a_claim_about_what_the_configuration_leaves_out_says_so(origin):
+    rows = accuracies(a=0.8, b=0.7)
+    rows += [{**row, "method": "c", "variant": "levels_32"} for row in rows if row["method"] == "a"]
+    alone, both = ({**CV, "pairs": pairs} for pairs in ([["a", "c"]], [["a", "c"], ["a", "b"]]))
+    row = evaluate_claims([claim(alone)], scores(rows, origin)).iloc[0]
+    assert (row["verdict"], row["reason"]) == ("not in this run", "c not in this run")
+    assert np.isnan(row["value"])
+    row = evaluate_claims([claim(both)], scores(rows, "real")).iloc[0]
+    assert row["verdict"] == "reproduced"
+    assert row["reason"].endswith("; c not in this run")
+
+
+def test_a_claim_about_more_components_than_a_run_scores_says_so():
+    rule = {**SUBSETS, "items": [1, 10]}
+    row = evaluate_claims([claim(rule)], scores(subsets(3.0, 1.0, [10.0, 10.1]))).iloc[0]
+    assert row["verdict"] == "reproduced"
+    assert row["reason"].endswith("; 10 not in this run")
+    row = evaluate_claims(
+        [claim({**rule, "items": [10]})], scores(subsets(3.0, 1.0, [10.0, 10.1]))
+    ).iloc[0]
+    assert row["verdict"] == "not in this run"
+
+
+def test_variants_never_enter_a_claim():
+    rows = accuracies(a=0.8, b=0.7)
+    rows += [{**row, "variant": "levels_32", "value": 0.0} for row in rows if row["method"] == "a"]
+    row = evaluate_claims([claim(CV)], scores(rows)).iloc[0]
+    assert row["value"] == pytest.approx(0.1, abs=0.01)
+
+
+def test_mixed_origins_are_an_error():
+    table = pd.concat([scores(accuracies(a=0.8), "real"), scores(accuracies(b=0.7), "synthetic")])
+    with pytest.raises(ClaimError, match="mix origins"):
+        evaluate_claims([claim(CV)], table)
+
+
+def test_experiments_that_did_not_run_have_no_row():
+    other = claim(CV, experiments=("faces",))
+    assert evaluate_claims([other], scores(accuracies(a=0.8, b=0.7))).empty
+
+
+def test_shipped_claims_are_well_formed(repository):
+    claims = read_claims(repository / "resources/claims.yaml")
+    assert len(claims) >= 14
+    text = (repository / "resources/claims.yaml").read_text()
+    assert "verdict:" not in text
+    assert "reproduced" not in text.replace("may be reproduced on any data", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "reproduced"}, r"unknown keys \['verdict'\]"),
+        ({"rule": {"name": "guess"}}, "rule 'guess'; allowed: attempt, bound, "),
+        ({"kind": "opinion"}, "kind 'opinion'; allowed: construction, cost, empirical, identity"),
+    ],
+)
+def test_malformed_claims_are_named(tmp_path, change, message):
+    entry = {**claim(CV).__dict__, "experiments": ["textures"], **change}
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump([entry]))
+    with pytest.raises(ClaimError, match=message):
+        read_claims(path)
+
+
+def test_repeated_ids_are_named(tmp_path):
+    entry = {**claim(CV).__dict__, "experiments": ["textures"]}
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump([entry, entry]))
+    with pytest.raises(ClaimError, match=r"repeated ids \['c'\]"):
+        read_claims(path)
+
+
+def levels(metric, **means):
+    """Scores of methods on levels 2 and 3 in four trials, and ten draws near their means."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for method, (second, third) in means.items():
+        for item, mean in ((2, second), (3, third)):
+            names = {"method": method, "item": str(item)}
+            rows += [{**names, "metric": metric, "repeat": t, "value": mean} for t in range(4)]
+            rows += [
+                {**names, "metric": f"resampled_{metric}", "repeat": d, "value": mean + noise}
+                for d, noise in enumerate(rng.normal(scale=0.01, size=10))
+            ]
+    return rows
+
+
+def test_a_level_on_which_resampling_changes_the_order_does_not_hold():
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "b"]], "levels": [2]}
+    row = evaluate_claims([claim(rule)], scores(levels("m", a=(0.802, 0), b=(0.8, 0)))).iloc[0]
+    assert row["value"] > 0
+    assert row["verdict"] == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "verdict"), [([2], "not reproduced"), ([3], "reproduced"), ([2, 3], "mixed")]
+)
+def test_levels_of_a_hierarchy_are_compared_one_by_one(chosen, verdict):
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "b"]], "levels": chosen}
+    rows = levels("m", a=(0.8, 0.7), b=(0.9, 0.5))
+    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["value"] == pytest.approx(0.2 if chosen == [3] else -0.1)
+    assert row["low"] < row["value"] < row["high"]
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(0.5, "reproduced"), (0.9, "not reproduced")])
+def test_bound_on_trials_is_met_by_their_percentiles(bound, verdict):
+    rows = [
+        {"method": "a", "metric": "purity", "item": item, "repeat": t, "value": value}
+        for item, values in (("run", (0.8, 0.9, 1.0)), ("jog", (0.0, 0.0, 0.0)))
+        for t, value in enumerate(values)
+    ]
+    rule = {"name": "trial_bound", "metric": "purity", "method": "a", "at_least": bound}
+    row = evaluate_claims([claim({**rule, "items": ["run"]})], scores(rows)).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["value"] == pytest.approx(0.9)
+    row = evaluate_claims([claim({**rule, "items": ["sit"]})], scores(rows)).iloc[0]
+    assert (row["verdict"], row["reason"]) == ("not in this run", "sit not in this run")
+    row = evaluate_claims([claim({**rule, "items": ["run", "sit"]})], scores(rows)).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["reason"].endswith("; sit not in this run")
+
+
+def test_costs_are_compared_trial_by_trial_and_give_no_verdict_on_synthetic_data():
+    rows = [
+        {"method": method, "metric": "seconds", "repeat": t, "value": factor * (t + 1)}
+        for method, factor in (("slow", 6.0), ("fast", 2.0))
+        for t in range(3)
+    ]
+    rule = {"name": "cost_ratio", "pairs": [["slow", "fast"]]}
+    row = evaluate_claims([claim(rule, kind="cost")], scores(rows)).iloc[0]
+    assert (row["value"], row["low"], row["high"]) == (3, 3, 3)
+    assert row["verdict"] == "reproduced"
+    synthetic = evaluate_claims([claim(rule, kind="cost")], scores(rows, "synthetic"))
+    assert synthetic.iloc[0]["verdict"] == "synthetic data only"
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        (1.0, 1.0, 1.0),  # the other way round
+        (2.0, 2.0, 2.0),  # as fast
+        (1.5, 4.0, 4.0),  # slower on average, and faster on a trial
+    ],
+)
+def test_a_cost_claim_needs_trials_that_are_all_slower(seconds):
+    rows = [{"method": "fast", "metric": "seconds", "repeat": t, "value": 2.0} for t in range(3)]
+    rows += [
+        {"method": "slow", "metric": "seconds", "repeat": t, "value": value}
+        for t, value in enumerate(seconds)
+    ]
+    rule = {"name": "cost_ratio", "pairs": [["slow", "fast"]]}
+    row = evaluate_claims([claim(rule, kind="cost")], scores(rows)).iloc[0]
+    assert row["value"] == pytest.approx(np.mean(seconds) / 2)
+    assert row["verdict"] == "not reproduced"
+
+
+def test_methods_that_failed_on_every_trial_are_left_out_of_comparisons():
+    rule = {"name": "level_difference", "metric": "m", "levels": [2]}
+    rows = levels("m", a=(0.9, 0.7), b=(0.8, 0.5))
+    rows += [{"method": "c", "metric": "failed", "item": "2", "repeat": 0, "value": 1.0}]
+    # b failed once, which leaves its other trials.
+    rows += [{"method": "b", "metric": "failed", "item": "2", "repeat": 9, "value": 1.0}]
+    both = claim({**rule, "pairs": [["a", "b"], ["a", "c"]]})
+    alone = claim({**rule, "pairs": [["a", "c"]]}, id="d")
+    first, second = evaluate_claims([both, alone], scores(rows)).to_dict("records")
+    assert first["verdict"] == "reproduced"
+    assert first["reason"].endswith("; c failed on every trial")
+    assert second["verdict"] == "not decided"
+    assert second["reason"] == "c failed on every trial"
+    assert np.isnan(second["value"])

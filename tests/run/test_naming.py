@@ -1,0 +1,97 @@
+"""Errors name the file, also where a function knows only the place in a list."""
+
+import runpy
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from replication.data.manifest import COLUMNS
+from replication.images.densities import image_densities
+from replication.images.hoggles import PairedDictionary
+from replication.io import sha256_of
+from replication.naming import images_named
+
+
+def test_a_constant_image_is_named():
+    images = np.random.default_rng(0).random((3, 4, 4))
+    images[2] = 0.5
+    with (
+        pytest.raises(ValueError, match=r"^c.png: images\[2\] is constant"),
+        images_named(lambda: ["a.png", "b.png", "c.png"]),
+    ):
+        image_densities(images)
+
+
+@pytest.mark.parametrize("message", ["reading must be one of", "images[3] is constant"])
+def test_what_has_no_file_stays_as_it_is(message):
+    with (
+        pytest.raises(ValueError, match="^" + message.replace("[", r"\[")),
+        images_named(lambda: ["a.png"] * 3),
+    ):
+        raise ValueError(message)
+
+
+def test_the_list_is_read_only_after_an_error():
+    with images_named(lambda: pytest.fail("read")):
+        pass
+
+
+def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, repository, monkeypatch):
+    monkeypatch.setattr("replication.io.log_to", lambda path: None)
+    folder = tmp_path / "features/faces"
+    (folder / "main").mkdir(parents=True)
+    rows = [dict.fromkeys(COLUMNS, "x") | {"file": f"Image/{i}.jpg"} for i in range(5)]
+    for row in rows:
+        row["status"] = "used"
+    # Files that a run skips have no image.
+    rows[1]["status"] = "skipped"
+    pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / "images.csv", index=False)
+    images = np.random.default_rng(0).random((4, 4, 4)).astype(np.float32)
+    images[3] = 0
+    blocks = [folder / f"main/hoggles_{k}.npy" for k in range(2)]
+    for block, part in zip(blocks, np.array_split(images, 2), strict=True):
+        np.save(block, part)
+    job = SimpleNamespace(
+        log=["unused"],
+        input=SimpleNamespace(hoggles=list(map(str, blocks))),
+        output=SimpleNamespace(densities=str(tmp_path / "densities.npy")),
+        params=SimpleNamespace(density={"reading": "minmax"}),
+    )
+    script = repository / "workflow/scripts/make_face_densities.py"
+    with pytest.raises(ValueError, match=r"^Image/4.jpg: images\[3\] is constant"):
+        runpy.run_path(str(script), init_globals={"snakemake": job})
+    assert not (tmp_path / "densities.npy").exists()
+    images[3] = images[2]
+    np.save(blocks[1], images[2:])
+    runpy.run_path(str(script), init_globals={"snakemake": job})
+    np.testing.assert_array_equal(np.load(tmp_path / "densities.npy"), image_densities(images))
+
+
+def test_the_job_of_the_inversion_names_the_face_and_not_its_place_in_the_block(
+    tmp_path, repository, monkeypatch
+):
+    monkeypatch.setattr("replication.io.log_to", lambda path: None)
+    rows = []
+    for i in range(4):
+        face = tmp_path / f"{i}.png"
+        Image.fromarray(np.full((8, 8, 3), 60 * i, np.uint8)).save(face)
+        row = {"file": face.name, "sha256": sha256_of(face), "status": "used"}
+        rows.append(dict.fromkeys(COLUMNS, "x") | row)
+    pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(tmp_path / "images.csv", index=False)
+    # Of cells so large that a face does not hold three of them.
+    atoms = {"grey": np.zeros((1, 96, 96)), "hog": np.zeros((1, 1, 1, 32))}
+    PairedDictionary(**atoms, penalty=0.02, cell=32).save(tmp_path / "d.npz")
+    job = SimpleNamespace(
+        log=["unused"],
+        input=SimpleNamespace(images=tmp_path / "images.csv", dictionary=tmp_path / "d.npz"),
+        output=SimpleNamespace(hoggles=str(tmp_path / "hoggles.npy")),
+        params=SimpleNamespace(raw=str(tmp_path), blocks=2, side=56),
+        wildcards=SimpleNamespace(block="1"),
+        threads=1,
+    )
+    script = repository / "workflow/scripts/invert_faces.py"
+    with pytest.raises(ValueError, match=r"2\.png: images\[0\]: image must be at least three"):
+        runpy.run_path(str(script), init_globals={"snakemake": job})
