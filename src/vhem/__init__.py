@@ -33,14 +33,19 @@ GaussianHMM(n_components=2)
 import importlib.metadata
 
 from ._storage import ModelFileError
-from .controls import ParameterKMeans, SampledKLClustering, sampled_divergence
-from .dynamic_texture import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
 from .em import EMH3M
-from .gaussian import HEMGMM
 from .hierarchy import ClusterHierarchy, cluster_hierarchy
 from .models import H3M, HMM
-from .ppk import PPKSpectralClustering, probability_product_kernel
-from .sampling import SHEM
+from .rivals.controls import ParameterKMeans, SampledKLClustering, sampled_divergence
+from .rivals.dynamic_texture import (
+    HEMDTM,
+    DynamicTexture,
+    DynamicTextureMixture,
+    fit_dynamic_texture,
+)
+from .rivals.gaussian import HEMGMM
+from .rivals.ppk import PPKSpectralClustering, probability_product_kernel
+from .rivals.sampling import SHEM
 from .variational import VHEM, expected_log_likelihood
 
 __all__ = [

@@ -23,10 +23,10 @@ from sklearn.base import BaseEstimator, clone
 from ._clustering import MixtureClusterer
 from ._inputs import first_of, is_hmm
 from ._validation import check_count
-from .dynamic_texture import DynamicTexture, DynamicTextureMixture, Textures
 from .em import EMH3M
-from .gaussian import HEMGMM
-from .ppk import PPKSpectralClustering
+from .rivals.dynamic_texture import DynamicTexture, DynamicTextureMixture, Textures
+from .rivals.gaussian import HEMGMM
+from .rivals.ppk import PPKSpectralClustering
 from .variational import VHEM
 
 if TYPE_CHECKING:

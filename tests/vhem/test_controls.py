@@ -6,7 +6,7 @@ from sklearn.metrics import rand_score
 from vhem_examples import noisy_copies, random_h3m, random_hmm
 
 from vhem import H3M, HMM, ParameterKMeans, SampledKLClustering, sampled_divergence
-from vhem.controls import _locally_scaled, alignment
+from vhem.rivals.controls import _locally_scaled, alignment
 
 
 def renumbered(hmm, rng):
@@ -175,7 +175,7 @@ def test_both_directions_of_the_divergence_count(monkeypatch):
     embeddings = []
     for found in (divergences, divergences.T):
         monkeypatch.setattr(
-            "vhem.controls.sampled_divergence", lambda *settings, found=found: found
+            "vhem.rivals.controls.sampled_divergence", lambda *settings, found=found: found
         )
         embeddings.append(SampledKLClustering(3, random_state=0).fit(h3m).embedding_)
     np.testing.assert_array_equal(*embeddings)

@@ -14,7 +14,7 @@ from sklearn.metrics import rand_score
 from vhem_examples import replaced
 
 from vhem import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
-from vhem.dynamic_texture import _DynamicTextureProblem
+from vhem.rivals.dynamic_texture import _DynamicTextureProblem
 
 
 def random_texture(rng, n_states=2, n_features=3, radius=0.9, offset=1.0):

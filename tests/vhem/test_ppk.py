@@ -17,7 +17,7 @@ from vhem import (
     probability_product_kernel,
 )
 from vhem._spectral import spectral_embedding
-from vhem.ppk import _sequence_overlaps
+from vhem.rivals.ppk import _sequence_overlaps
 
 
 def grid_overlap(p, q, power, full):

@@ -33,23 +33,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
-from ._clustering import assign
-from ._hem import HEMEstimator, checked_weights, draw_base
-from ._inputs import as_h3m, check_resolution
-from ._moments import (
+from .._clustering import assign
+from .._hem import HEMEstimator, checked_weights, draw_base
+from .._inputs import as_h3m, check_resolution
+from .._moments import (
     gaussian_moments,
     natural_parameters,
     parameters_from_moments,
     point_moments,
 )
-from ._random import RandomState, generator
-from ._update import bounded_covars
-from ._validation import LARGEST_SQUARABLE, check_count, check_covariances, frozen_array
-from .likelihood import Densities, check_sequences
-from .models import H3M, HMM
+from .._random import RandomState, generator
+from .._update import bounded_covars
+from .._validation import LARGEST_SQUARABLE, check_count, check_covariances, frozen_array
+from ..likelihood import Densities, check_sequences
+from ..models import H3M, HMM
 
 if TYPE_CHECKING:
-    from ._inputs import Models
+    from .._inputs import Models
 
 __all__ = ["HEMGMM"]
 

@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._clustering import MixtureClusterer
-from ._hem import draw_base
-from ._inputs import as_h3m
-from ._random import RandomState, generator
-from ._validation import check_count
-from .em import EMH3M
-from .models import H3M
+from .._clustering import MixtureClusterer
+from .._hem import draw_base
+from .._inputs import as_h3m
+from .._random import RandomState, generator
+from .._validation import check_count
+from ..em import EMH3M
+from ..models import H3M
 
 if TYPE_CHECKING:
-    from ._inputs import Models
+    from .._inputs import Models
 
 __all__ = ["SHEM"]
 

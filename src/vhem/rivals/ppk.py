@@ -55,19 +55,19 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
-from ._compile import compiled
-from ._inputs import as_h3m
-from ._numerics import fast_exp, fast_log, log_or_floor
-from ._parallel import ordered_map, single_threaded
-from ._random import RandomState, generator
-from ._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
-from ._validation import check_count, check_number
-from .models import H3M
-from .variational import VHEM, expected_log_likelihood
+from .._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from .._compile import compiled
+from .._inputs import as_h3m
+from .._numerics import fast_exp, fast_log, log_or_floor
+from .._parallel import ordered_map, single_threaded
+from .._random import RandomState, generator
+from .._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
+from .._validation import check_count, check_number
+from ..models import H3M
+from ..variational import VHEM, expected_log_likelihood
 
 if TYPE_CHECKING:
-    from ._inputs import Models
+    from .._inputs import Models
 
 __all__ = ["PPKSpectralClustering", "probability_product_kernel"]
 

@@ -27,17 +27,17 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
-from ._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
-from ._inputs import as_h3m, bytes_of, warn_of_duplicates
-from ._parallel import single_threaded
-from ._random import RandomState, generator
-from ._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
-from ._validation import check_count
-from .models import H3M
-from .variational import expected_log_likelihood
+from .._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
+from .._inputs import as_h3m, bytes_of, warn_of_duplicates
+from .._parallel import single_threaded
+from .._random import RandomState, generator
+from .._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
+from .._validation import check_count
+from ..models import H3M
+from ..variational import expected_log_likelihood
 
 if TYPE_CHECKING:
-    from ._inputs import Models
+    from .._inputs import Models
 
 __all__ = ["ParameterKMeans", "SampledKLClustering", "sampled_divergence"]
 

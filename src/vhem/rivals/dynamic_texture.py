@@ -52,20 +52,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from ._hem import HEMEstimator, checked_weights, draw_base
-from ._inputs import as_items, bytes_of
-from ._parallel import single_threaded
-from ._random import RandomState, generator
-from ._storage import Container
-from ._update import bounded_covars
-from ._validation import (
+from .._hem import HEMEstimator, checked_weights, draw_base
+from .._inputs import as_items, bytes_of
+from .._parallel import single_threaded
+from .._random import RandomState, generator
+from .._storage import Container
+from .._update import bounded_covars
+from .._validation import (
     LARGEST_SQUARABLE,
     check_count,
     check_distributions,
     check_number,
     frozen_array,
 )
-from .likelihood import check_sequences, mix
+from ..likelihood import check_sequences, mix
 
 __all__ = ["HEMDTM", "DynamicTexture", "DynamicTextureMixture", "fit_dynamic_texture"]
 

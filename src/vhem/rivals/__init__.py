@@ -1,0 +1,1 @@
+"""What the papers compare VHEM with, behind the same interface."""
