@@ -37,14 +37,11 @@ from .em import EMH3M
 from .hierarchy import ClusterHierarchy, cluster_hierarchy
 from .models import H3M, HMM
 from .rivals.controls import ParameterKMeans, SampledKLClustering, sampled_divergence
-from .rivals.dynamic_texture import (
-    HEMDTM,
-    DynamicTexture,
-    DynamicTextureMixture,
-    fit_dynamic_texture,
-)
+from .rivals.dynamic_texture import DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
 from .rivals.gaussian import HEMGMM
-from .rivals.ppk import PPKSpectralClustering, probability_product_kernel
+from .rivals.hem_dtm import HEMDTM
+from .rivals.kernel import probability_product_kernel
+from .rivals.ppk import PPKSpectralClustering
 from .rivals.sampling import SHEM
 from .variational import VHEM, expected_log_likelihood
 

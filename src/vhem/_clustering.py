@@ -22,25 +22,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ._inputs import as_h3m, first_of, is_hmm
 from ._numerics import log_or_floor, logsumexp_last
-from ._validation import check_number
+from ._types import Floats, Integers
 
 __all__ = ["SAMPLES_PER_MODEL", "MixtureClusterer", "assign", "virtual_counts"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Virtual samples for each base model (the extended paper's choice for motion): assignments are
 # practically hard.
 SAMPLES_PER_MODEL = 1e4
-# Assignments are hard long before; more would overflow.
-_MOST_SAMPLES = 1e100
 
 
 def virtual_counts(weights: Floats, samples_per_model: float) -> Floats:
@@ -51,16 +46,18 @@ def virtual_counts(weights: Floats, samples_per_model: float) -> Floats:
 
 
 def assign(weights: Floats, log_likelihoods: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return ``z`` (n_base, n_components) and the terms (n_base,) whose sum is ``J``.
+    """Return assignments ``z`` (n, K), and the terms (n,) whose sum is the objective.
+
+    Every E-step of the library ends here.
 
     Parameters
     ----------
-    weights : (n_components,) array
+    weights : array, shape (K,)
         Mixture weights; zeros are allowed.
-    log_likelihoods : (n_base, n_components) array
-        Expected log-likelihoods of one virtual sample, in nats.
-    counts : (n_base,) array
-        Virtual samples of each base component, ``N * w_i``.
+    log_likelihoods : array, shape (n, K)
+        Of one sequence, or expected of one virtual sample, in nats.
+    counts : array, shape (n,)
+        How many such samples are assigned together: ``N w_i`` virtual ones, or 1 sequence.
     """
     joint = log_or_floor(weights) + counts[:, np.newaxis] * log_likelihoods
     evidence = logsumexp_last(joint)
@@ -85,19 +82,6 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
-
-    def _total_samples(self, virtual_samples: float | None, base_weights: Floats) -> float:
-        """Return ``N``, and keep the virtual samples of a model for new ones."""
-        present = int((base_weights > 0).sum())
-        total = SAMPLES_PER_MODEL * present
-        if virtual_samples is not None:
-            total = check_number("virtual_samples", virtual_samples, positive=True)
-            if total > _MOST_SAMPLES:
-                raise ValueError(
-                    f"virtual_samples is {total:g}, expected at most {_MOST_SAMPLES:g}"
-                )
-        self._samples_per_model = total / present
-        return total
 
     def fit_predict(self, X: Any, y: object = None, **options: Any) -> Integers:
         """Fit and return ``labels_``.

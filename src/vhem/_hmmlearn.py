@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ._types import Floats
 
 if TYPE_CHECKING:
     from hmmlearn.hmm import GMMHMM, GaussianHMM
 
-    from .models import HMM
-
 __all__ = ["model_from", "parameters"]
 
-Floats = NDArray[np.float64]
 
 _KINDS = ("spherical", "diag", "full", "tied")
 
@@ -95,22 +93,23 @@ def _covars(
     return covars if mixtures else covars[:, None]
 
 
-def model_from(hmm: HMM) -> GaussianHMM | GMMHMM:
-    """Return an hmmlearn model with the distribution of ``hmm``."""
+def model_from(
+    startprob: Floats, transmat: Floats, weights: Floats, means: Floats, covars: Floats
+) -> GaussianHMM | GMMHMM:
+    """Return an hmmlearn model with the distribution of a :class:`vhem.HMM` of these arrays."""
     module = _hmmlearn()
+    n_states, n_mix, n_features = means.shape
+    kind = "full" if covars.ndim == 4 else "diag"
     model: GaussianHMM | GMMHMM
-    if hmm.n_mix == 1:
-        model = module.GaussianHMM(hmm.n_states, covariance_type=hmm.covariance_type)
-        model.means_ = hmm.means[:, 0].copy()
-        model.n_features = hmm.n_features
-        model.covars_ = hmm.covars[:, 0].copy()
+    if n_mix == 1:
+        model = module.GaussianHMM(n_states, covariance_type=kind)
+        means, covars = means[:, 0], covars[:, 0]
     else:
-        model = module.GMMHMM(hmm.n_states, hmm.n_mix, covariance_type=hmm.covariance_type)
+        model = module.GMMHMM(n_states, n_mix, covariance_type=kind)
         # hmmlearn takes logarithms without care for zeros; this one vanishes in any sum.
-        model.weights_ = np.maximum(hmm.weights, np.finfo(float).tiny)
-        model.means_ = hmm.means.copy()
-        model.n_features = hmm.n_features
-        model.covars_ = hmm.covars.copy()
-    model.startprob_ = hmm.startprob.copy()
-    model.transmat_ = hmm.transmat.copy()
+        model.weights_ = np.maximum(weights, np.finfo(float).tiny)
+    # The setter of covariances reads the number of features.
+    model.n_features = n_features
+    model.means_, model.covars_ = means.copy(), covars.copy()
+    model.startprob_, model.transmat_ = startprob.copy(), transmat.copy()
     return model

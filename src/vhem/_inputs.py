@@ -8,22 +8,27 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from ._types import Floats
 from ._validation import real_array
 from .models import H3M, HMM
 
 if TYPE_CHECKING:
     from hmmlearn.hmm import GMMHMM, GaussianHMM
 
-    Model: TypeAlias = H3M | HMM | GaussianHMM | GMMHMM
-    Models: TypeAlias = Model | Sequence[Model]
+# Strings, because hmmlearn need not be installed.
+Model: TypeAlias = "H3M | HMM | GaussianHMM | GMMHMM"
+Models: TypeAlias = "Model | Sequence[Model]"
 
 __all__ = [
+    "Models",
     "as_h3m",
     "as_items",
     "bytes_of",
+    "check_available",
     "check_resolution",
+    "checked_weights",
     "first_of",
     "is_hmm",
     "warn_of_duplicates",
@@ -101,7 +106,7 @@ def as_h3m(models: Models, name: str = "models") -> H3M:
         return models
     items = [models] if is_hmm(models) else as_items(models, name, _KINDS)
     hmms: list[HMM] = []
-    weights: list[NDArray[np.float64]] = []
+    weights: list[Floats] = []
     for i, item in enumerate(items):
         if not is_hmm(item):
             hint = "; for sequences there is EMH3M" if np.ndim(item) in (1, 2) else ""
@@ -117,6 +122,38 @@ def as_h3m(models: Models, name: str = "models") -> H3M:
         hmms.extend(part if isinstance(part, H3M) else [part])
         weights.append((part.weights if isinstance(part, H3M) else np.ones(1)) / len(items))
     return as_h3m(H3M.from_hmms(hmms, np.concatenate(weights)), name)
+
+
+def checked_weights(weights: ArrayLike | None, n_items: int) -> Floats:
+    """Return base weights scaled to sum 1; ``None`` means equal ones.
+
+    Raises
+    ------
+    ValueError
+        If the shape differs from ``(n_items,)``, a weight is negative or not finite, or all
+        are zero.
+    """
+    if weights is None:
+        return np.full(n_items, 1.0 / n_items)
+    checked = real_array("weights", weights)
+    if checked.shape != (n_items,):
+        raise ValueError(f"weights has shape {checked.shape}, expected ({n_items},)")
+    bad = np.flatnonzero(checked < 0)
+    if bad.size:
+        raise ValueError(f"weights[{bad[0]}] is {checked[bad[0]]}, expected a number >= 0")
+    if checked.sum() == 0:
+        raise ValueError("weights are all zero")
+    return checked / checked.sum()
+
+
+def check_available(n_components: int, base_weights: Floats) -> None:
+    """Refuse more components than the base has of positive weight."""
+    available = int((base_weights > 0).sum())
+    if n_components > available:
+        raise ValueError(
+            f"n_components is {n_components}, but base has only {available} components of "
+            "positive weight"
+        )
 
 
 def warn_of_duplicates(parameter: str, wanted: int, items: Iterable[bytes], what: str) -> int:
@@ -145,7 +182,7 @@ def warn_of_duplicates(parameter: str, wanted: int, items: Iterable[bytes], what
     return len(seen)
 
 
-def warn_of_large_floor(floor: float, variances: NDArray[np.float64]) -> None:
+def warn_of_large_floor(floor: float, variances: Floats) -> None:
     """Warn if no feature varies by more than ``covariance_floor``, which then hides all clusters.
 
     Parameters
@@ -160,7 +197,7 @@ def warn_of_large_floor(floor: float, variances: NDArray[np.float64]) -> None:
             f"covariance_floor is {floor:g}, but the variance of the frames is at most "
             f"{largest:.3g}: all clusters become alike; rescale the data or give a smaller floor",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -177,7 +214,7 @@ def warn_of_swapped_axes(sequences: object) -> None:
         )
 
 
-def check_resolution(deviations: NDArray[np.float64], variances: Any) -> None:
+def check_resolution(deviations: Floats, variances: Any) -> None:
     """Check that second moments about a common centre resolve the variances of Gaussians.
 
     The expansion of ``(mu_p - mu_q)^2 / v_q`` into moments loses ``eps mu_q^2 / v_q`` nats, and a

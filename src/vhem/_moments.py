@@ -23,9 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._numerics import log_or_floor
+from ._types import Floats
 
 __all__ = [
     "LOG_2PI",
+    "as_matrices",
     "gaussian_moments",
     "n_moments",
     "natural_parameters",
@@ -33,9 +35,13 @@ __all__ = [
     "point_moments",
 ]
 
-Floats = NDArray[np.float64]
 Real = TypeVar("Real", np.float32, np.float64)
 LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+def as_matrices(variances: Floats) -> Floats:
+    """Write variances (..., d) as covariance matrices (..., d, d)."""
+    return variances[..., None] * np.eye(variances.shape[-1])
 
 
 def n_moments(n_features: int, full: bool) -> int:

@@ -20,6 +20,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from ._compile import compiled
+from ._types import Floats
 
 __all__ = [
     "LOG_ZERO",
@@ -180,13 +181,13 @@ def mixture_terms(terms: Any, log_sums: Any) -> None:
                     row[p] *= total[p]
 
 
-def log_or_floor(probabilities: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
+def log_or_floor(probabilities: Floats) -> Floats:
     """Logarithm with a huge finite negative number in place of log 0."""
     positive = probabilities > 0
     return np.where(positive, np.log(np.where(positive, probabilities, 1.0)), LOG_ZERO)
 
 
-def logsumexp_last(x: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
+def logsumexp_last(x: Floats) -> Floats:
     """``log sum exp`` over the last axis of finite numbers or -inf with a finite maximum."""
     top = x.max(axis=-1, keepdims=True)
     return (top + np.log(np.exp(x - top).sum(axis=-1, keepdims=True)))[..., 0]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["RandomState", "generator"]
+from ._types import Floats, Integers
+
+__all__ = ["RandomState", "draw_base", "generator"]
 
 RandomState = (
     None | int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.RandomState
@@ -24,3 +26,8 @@ def generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise type(error)(f"random_state is {random_state!r}: {error}") from None
+
+
+def draw_base(base_weights: Floats, number: int, rng: np.random.Generator) -> Integers:
+    """Return indices of different base components of positive weight, for a start."""
+    return rng.choice(np.flatnonzero(base_weights > 0), number, replace=False)

@@ -16,17 +16,14 @@ References
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from ._numerics import logsumexp_last
+from ._types import Floats, Integers
 
 __all__ = ["cluster_centres", "cluster_points", "cluster_weights", "spectral_embedding"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def spectral_embedding(log_affinity: Floats, n_dimensions: int) -> tuple[Floats, int]:

@@ -10,16 +10,14 @@ when there are fewer (distinct) frames than Gaussians.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from ._types import Floats, Integers
 from ._update import bounded_covars
 from .models import HMM
 
 __all__ = ["START_METHODS", "partition", "starting_hmm"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 START_METHODS = ("kmeans", "random")
 

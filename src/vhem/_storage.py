@@ -14,6 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ._types import Floats
+from ._validation import frozen_array
+
 __all__ = ["Container", "ModelFileError"]
 
 # Files of version 1 have no digest.
@@ -44,20 +47,44 @@ class ModelFileError(ValueError):
 class Container:
     """A frozen dataclass whose fields are arrays."""
 
+    def _names(self) -> list[str]:
+        return [field.name for field in fields(self)]  # type: ignore[arg-type]
+
+    def _arrays(self) -> list[Floats]:
+        return [getattr(self, name) for name in self._names()]
+
+    def _freeze(self, reference: str, **shapes: str) -> None:
+        """Exchange the fields for read-only copies whose shapes fit together.
+
+        Parameters
+        ----------
+        reference : str
+            The field whose lengths the others must have.
+        **shapes : str
+            The axes of every field, one letter each; equal letters stand for equal lengths.
+        """
+        first = frozen_array(reference, getattr(self, reference), tuple(shapes[reference]))
+        lengths = dict(zip(shapes[reference], first.shape, strict=True))
+        for name, axes in shapes.items():
+            array = first
+            if name != reference:
+                wanted = tuple(lengths[axis] for axis in axes)
+                array = frozen_array(name, getattr(self, name), wanted)
+            object.__setattr__(self, name, array)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Unpickled arrays are writeable; going through the constructor freezes them again.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(self._arrays())
 
     def __eq__(self, other: object) -> bool:
         """Whether the other is of the same class and all numbers are equal."""
         if type(other) is not type(self):
             return NotImplemented
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return all(map(np.array_equal, self._arrays(), other._arrays()))
 
     def __hash__(self) -> int:
         # Numbers, not bytes: 0 and -0 are equal.
-        return hash((type(self), *(tuple(getattr(self, f.name).flat) for f in fields(self))))  # type: ignore[arg-type]
+        return hash((type(self), *(tuple(array.flat) for array in self._arrays())))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an ``.npz`` file.
@@ -76,7 +103,7 @@ class Container:
             "format": np.array(f"vhem.{type(self).__name__}"),
             "format_version": np.array(_FORMAT_VERSION),
         }
-        arrays.update({f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
+        arrays.update(zip(self._names(), self._arrays(), strict=True))
         arrays["digest"] = np.array(_digest(arrays))
         temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
         try:

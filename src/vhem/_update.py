@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._moments import parameters_from_moments
+from ._types import Floats
 from .models import H3M
 
 __all__ = ["Statistics", "bounded_covars", "finite", "maximise", "regularised", "total"]
 
-Floats = NDArray[np.float64]
 
 # Below this a count cannot be divided by without leaving the range of normal numbers.
 _SMALLEST_COUNT = 1e-200

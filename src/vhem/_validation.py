@@ -5,7 +5,9 @@ from __future__ import annotations
 import numbers
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ._types import Booleans, Floats
 
 __all__ = [
     "LARGEST_SQUARABLE",
@@ -17,7 +19,6 @@ __all__ = [
     "real_array",
 ]
 
-Floats = NDArray[np.float64]
 
 _SUM_TOLERANCE = 1e-6
 _SYMMETRY_TOLERANCE = 1e-8
@@ -153,6 +154,6 @@ def _where(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
-def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+def _first(mask: Booleans) -> tuple[int, ...]:
     """Index of the first true element."""
     return tuple(int(i) for i in np.argwhere(mask)[0])

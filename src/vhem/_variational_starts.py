@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ._random import draw_base
+from ._types import Booleans, Floats, Integers
 from .models import H3M, HMM
 
 __all__ = ["base_start", "resized", "split"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Standard deviations by which a copied Gaussian is moved: equal ones would stay equal for ever.
 _JITTER = 0.1
@@ -24,7 +23,7 @@ def base_start(
     base: H3M, n_components: int, n_states: int, n_mix: int, rng: np.random.Generator
 ) -> H3M:
     """Random base components of positive weight, with equal weights."""
-    chosen = rng.choice(np.flatnonzero(base.weights > 0), n_components, replace=False)
+    chosen = draw_base(base.weights, n_components, rng)
     return H3M.from_hmms([resized(base, int(i), n_states, n_mix, rng) for i in chosen])
 
 
@@ -91,9 +90,7 @@ def split(model: H3M, rng: np.random.Generator) -> H3M:
     return H3M.from_hmms([*(model[k] for k in others), *halves], weights)
 
 
-def _choose(
-    available: int, wanted: int, rng: np.random.Generator
-) -> tuple[Integers, NDArray[np.bool_]]:
+def _choose(available: int, wanted: int, rng: np.random.Generator) -> tuple[Integers, Booleans]:
     """Choose the states to take; say which of them are copies."""
     if wanted <= available:
         return np.sort(rng.choice(available, wanted, replace=False)), np.zeros(wanted, dtype=bool)

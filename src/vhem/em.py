@@ -29,14 +29,15 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import Tags
 
-from ._clustering import MixtureClusterer
+from ._clustering import assign
+from ._em import EMEstimator, Expectation, Problem
 from ._inputs import warn_of_duplicates, warn_of_large_floor, warn_of_swapped_axes
 from ._moments import n_moments, point_moments
-from ._numerics import log_or_floor, logsumexp_last
-from ._parallel import ordered_map, single_threaded
+from ._parallel import ordered_map
 from ._random import RandomState, generator
 from ._starts import START_METHODS, partition, starting_hmm
-from ._update import Statistics, finite, maximise, regularised, total
+from ._types import Floats, Integers
+from ._update import Statistics, maximise, regularised, total
 from ._validation import check_count, check_number, real_array
 from .likelihood import (
     Densities,
@@ -50,8 +51,12 @@ from .models import H3M
 
 __all__ = ["EMH3M"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+
+# A variance below this share of its feature's overall variance is lost in the rounding of
+# E[y^2] - E[y]^2.
+_RELATIVE_FLOOR = {"float64": 1e-10, "float32": 1e-4}
+# Sums of squares, and those divided by the smallest variance, stay in the range of float32.
+_LARGEST_SINGLE = 1e15
 
 
 @dataclass(frozen=True)
@@ -79,20 +84,6 @@ class _Chunk:
     weights: Floats
 
 
-class _Expectation(NamedTuple):
-    objective: float
-    responsibilities: Floats  # (groups, K)
-    log_likelihoods: Floats  # (sequences, K)
-    statistics: Statistics
-
-
-class _Run(NamedTuple):
-    model: H3M
-    expectation: _Expectation
-    history: list[float]
-    converged: bool
-
-
 class _Data(NamedTuple):
     """The training set, ordered by group."""
 
@@ -103,15 +94,12 @@ class _Data(NamedTuple):
     order: Integers  # position in the user's list of each ordered sequence
 
 
-def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> _Expectation:
+def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> Expectation:
     moments = point_moments(chunk.frames, densities.full)
     log_emission, shares = densities.emissions(moments)
     x, exponentials, inverse_sums, log_likelihoods = run_backward(model, log_emission, chunk.starts)
     joint = np.add.reduceat(log_likelihoods, chunk.first_sequence, axis=0)
-    joint = joint + log_or_floor(model.weights)
-    evidence = logsumexp_last(joint)
-    responsibilities = np.exp(joint - evidence[:, None])
-
+    responsibilities, evidence = assign(model.weights, joint, np.ones(len(joint)))
     components = (chunk.weights[:, None] * responsibilities).sum(axis=0)
     start, transitions = np.zeros_like(model.startprob), np.zeros_like(model.transmat)
     posterior = np.empty_like(log_emission)
@@ -131,7 +119,7 @@ def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> _Expectati
     # The shares of the Gaussians become their responsibilities for the frames.
     shares *= posterior.reshape(len(shares), 1, -1).astype(shares.dtype, copy=False)
     sums = shares.reshape(-1, shares.shape[-1]) @ moments.T
-    return _Expectation(
+    return Expectation(
         float(chunk.weights @ evidence),
         responsibilities,
         log_likelihoods,
@@ -139,14 +127,47 @@ def _expect_chunk(chunk: _Chunk, model: H3M, densities: Densities) -> _Expectati
     )
 
 
-# A variance below this share of its feature's overall variance is lost in the rounding of
-# E[y^2] - E[y]^2.
-_RELATIVE_FLOOR = {"float64": 1e-10, "float32": 1e-4}
-# Sums of squares, and those divided by the smallest variance, stay in the range of float32.
-_LARGEST_SINGLE = 1e15
+class _SequenceProblem(Problem[H3M]):
+    """EM on sequences; what stays the same during a fit."""
+
+    def __init__(
+        self,
+        chunks: list[_Chunk],
+        centre: Floats,
+        floor: Floats | float,
+        reg_covar: float,
+        dtype: DTypeLike,
+        n_jobs: int | None,
+    ) -> None:
+        self.chunks = chunks
+        self.centre = centre
+        self.floor = floor
+        self.reg_covar = reg_covar
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.frames = sum(
+            float(chunk.weights[chunk.groups] @ np.diff(chunk.starts)) for chunk in chunks
+        )
+
+    def expectation(self, model: H3M) -> Expectation:
+        densities = Densities(model, self.centre, self.dtype)
+        work = functools.partial(_expect_chunk, model=model, densities=densities)
+        parts = list(ordered_map(work, self.chunks, self.n_jobs))
+        return Expectation(
+            sum(part.objective for part in parts),
+            np.concatenate([part.responsibilities for part in parts]),
+            np.concatenate([part.log_likelihoods for part in parts]),
+            functools.reduce(total, (part.statistics for part in parts)),
+        )
+
+    def maximisation(self, model: H3M, expectation: Expectation) -> H3M:
+        return maximise(expectation.statistics, model, self.centre, self.floor, self.reg_covar)
+
+    def settled(self, before: float, now: float, tol: float) -> bool:
+        return abs(now - before) / self.frames < tol
 
 
-class EMH3M(MixtureClusterer):
+class EMH3M(EMEstimator):
     """Mixture of hidden Markov models fitted to sequences by EM.
 
     Parameters
@@ -221,15 +242,6 @@ class EMH3M(MixtureClusterer):
     """
 
     model_: H3M
-    responsibilities_: Floats
-    labels_: Integers
-    log_likelihoods_: Floats
-    lower_bound_: float
-    history_: Floats
-    n_iter_: int
-    converged_: bool
-    restart_objectives_: Floats
-    timings_: dict[str, float]
 
     def __init__(
         self,
@@ -323,41 +335,25 @@ class EMH3M(MixtureClusterer):
             raise ValueError(
                 f"init has {start.n_features} features, the sequences have {data.frames.shape[1]}"
             )
-        n_groups = int((data.group_weights > 0).sum())
-        if n_groups < self.n_components:
-            raise ValueError(
-                f"n_components is {self.n_components}, but there are only {n_groups} "
-                "sequences (or groups of them) of positive weight"
-            )
         _check_amount(data, self.n_components, self.n_states, isinstance(start, H3M))
-        counted = data.frames[np.repeat(data.group_weights[data.groups] > 0, data.lengths)]
-        centre = counted.mean(axis=0)
-        floor = self._floor(counted - centre)
-        chunks = self._chunks(data, centre)
-        rng = generator(self.random_state)
-        with single_threaded():
-            if isinstance(start, H3M):
-                models = [start]
-            else:
-                models = [self._start(data, start, child) for child in rng.spawn(self.n_init)]
-            ready = time.perf_counter()
-            runs = [self._ascend(model, chunks, centre, floor, monitor) for model in models]
-        self.timings_ = {"init": ready - begun, "em": time.perf_counter() - ready}
-        objectives = np.array([run.history[-1] for run in runs])
-        best = runs[int(np.argmax(objectives))]
-
-        self.model_ = best.model
-        by_group = best.expectation.responsibilities
+        problem = self._problem(data)
+        starts: list[Callable[[], H3M]]
+        if isinstance(start, H3M):
+            starts = [lambda: regularised(start, problem.floor, self.reg_covar)]
+        else:
+            children = generator(self.random_state).spawn(self.n_init)
+            starts = [
+                functools.partial(self._start, data, start, problem.floor, child)
+                for child in children
+            ]
+        self._fit_starts(problem, starts, begun, monitor)
+        # From groups to sequences, in the order in which they were given.
+        by_group, ordered = self.responsibilities_, self.log_likelihoods_
         self.responsibilities_ = np.empty((len(data.lengths), self.n_components))
         self.responsibilities_[data.order] = by_group[data.groups]
         self.log_likelihoods_ = np.empty_like(self.responsibilities_)
-        self.log_likelihoods_[data.order] = best.expectation.log_likelihoods
+        self.log_likelihoods_[data.order] = ordered
         self.labels_ = self.responsibilities_.argmax(axis=1)
-        self.lower_bound_ = best.history[-1]
-        self.history_ = np.array(best.history)
-        self.n_iter_ = len(best.history) - 1
-        self.converged_ = best.converged
-        self.restart_objectives_ = objectives
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -369,12 +365,9 @@ class EMH3M(MixtureClusterer):
         return False
 
     def _check_parameters(self) -> None:
-        for name in ("n_components", "n_states", "n_mix", "n_init"):
+        self._check_loop(positive_floor=True)
+        for name in ("n_states", "n_mix"):
             check_count(name, getattr(self, name))
-        check_count("max_iter", self.max_iter, 0)
-        if self.tol is not None:
-            check_number("tol", self.tol)
-        check_number("covariance_floor", self.covariance_floor, positive=True)
         check_number("reg_covar", self.reg_covar)
         if self.covariance_type not in ("diag", "full"):
             raise ValueError(
@@ -414,16 +407,12 @@ class EMH3M(MixtureClusterer):
             )
         return chunks
 
-    def _expect(self, model: H3M, chunks: list[_Chunk], centre: Floats) -> _Expectation:
-        densities = Densities(model, centre, self.dtype)
-        work = functools.partial(_expect_chunk, model=model, densities=densities)
-        parts = list(ordered_map(work, chunks, self.n_jobs))
-        return _Expectation(
-            sum(part.objective for part in parts),
-            np.concatenate([part.responsibilities for part in parts]),
-            np.concatenate([part.log_likelihoods for part in parts]),
-            functools.reduce(total, (part.statistics for part in parts)),
-        )
+    def _problem(self, data: _Data) -> _SequenceProblem:
+        counted = data.frames[np.repeat(data.group_weights[data.groups] > 0, data.lengths)]
+        centre = counted.mean(axis=0)
+        floor = self._floor(counted - centre)
+        chunks = self._chunks(data, centre)
+        return _SequenceProblem(chunks, centre, floor, self.reg_covar, self.dtype, self.n_jobs)
 
     def _floor(self, centred: Floats) -> Floats | float:
         """Return the floor asked for, or what the precision of the sums needs if that is more."""
@@ -442,32 +431,9 @@ class EMH3M(MixtureClusterer):
         # Eigenvalues have no feature of their own; the smallest scale must stay possible.
         return max(self.covariance_floor, float(needed.min()))
 
-    def _ascend(
-        self,
-        model: H3M,
-        chunks: list[_Chunk],
-        centre: Floats,
-        floor: Floats | float,
-        monitor: Callable[[H3M], object] | None,
-    ) -> _Run:
-        weight = sum(float(chunk.weights[chunk.groups] @ np.diff(chunk.starts)) for chunk in chunks)
-        model = regularised(model, floor, self.reg_covar)
-        expectation = self._expect(model, chunks, centre)
-        history = [finite(expectation.objective)]
-        if monitor is not None:
-            monitor(model)
-        converged = False
-        while len(history) <= self.max_iter and not converged:
-            model = maximise(expectation.statistics, model, centre, floor, self.reg_covar)
-            expectation = self._expect(model, chunks, centre)
-            change = abs(expectation.objective - history[-1]) / weight
-            history.append(finite(expectation.objective))
-            converged = self.tol is not None and change < self.tol
-            if monitor is not None:
-                monitor(model)
-        return _Run(model, expectation, history, converged)
-
-    def _start(self, data: _Data, method: str, rng: np.random.Generator) -> H3M:
+    def _start(
+        self, data: _Data, method: str, floor: Floats | float, rng: np.random.Generator
+    ) -> H3M:
         """Split the groups that count into parts and make one HMM of each."""
         counted = data.group_weights > 0
         frames_per_group = np.bincount(data.groups, weights=data.lengths).astype(np.int64)
@@ -494,7 +460,8 @@ class EMH3M(MixtureClusterer):
                 )
             )
             weights.append(data.group_weights[parts == k].sum())
-        return H3M.from_hmms(hmms, np.array(weights) / np.sum(weights))
+        model = H3M.from_hmms(hmms, np.array(weights) / np.sum(weights))
+        return regularised(model, floor, self.reg_covar)
 
 
 def _ordered(
@@ -542,6 +509,11 @@ def _check_amount(data: _Data, n_components: int, n_states: int, started: bool) 
     """Refuse groups too short to make states of; warn if components or states must coincide."""
     frames = np.bincount(data.groups, weights=data.lengths).astype(np.int64)
     counted = np.flatnonzero(data.group_weights > 0)
+    if len(counted) < n_components:
+        raise ValueError(
+            f"n_components is {n_components}, but there are only {len(counted)} "
+            "sequences (or groups of them) of positive weight"
+        )
     short = counted[frames[counted] < n_states]
     if short.size and not started:
         group = short[0]

@@ -14,14 +14,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from ._clustering import MixtureClusterer
-from ._inputs import first_of, is_hmm
+from ._inputs import Models, first_of, is_hmm
+from ._types import Integers
 from ._validation import check_count
 from .em import EMH3M
 from .rivals.dynamic_texture import DynamicTexture, DynamicTextureMixture, Textures
@@ -29,12 +30,7 @@ from .rivals.gaussian import HEMGMM
 from .rivals.ppk import PPKSpectralClustering
 from .variational import VHEM
 
-if TYPE_CHECKING:
-    from ._inputs import Models
-
 __all__ = ["ClusterHierarchy", "cluster_hierarchy"]
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

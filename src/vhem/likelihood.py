@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -38,10 +38,8 @@ from ._numerics import (
     mixture_terms,
 )
 from ._parallel import single_threaded
+from ._types import Floats, Integers, MixtureArrays
 from ._validation import real_array
-
-if TYPE_CHECKING:
-    from .models import H3M
 
 __all__ = [
     "check_sequences",
@@ -51,8 +49,6 @@ __all__ = [
     "viterbi",
 ]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Numbers in the table of a chunk (Gaussians x frames): 1 MiB of float64.
 _CHUNK_TERMS = 2**17
@@ -271,7 +267,7 @@ class Densities:
         Of the matrix product and its result.
     """
 
-    def __init__(self, h3m: H3M, centre: Floats, dtype: DTypeLike = np.float64) -> None:
+    def __init__(self, h3m: MixtureArrays, centre: Floats, dtype: DTypeLike = np.float64) -> None:
         self.full = h3m.covariance_type == "full"
         self.shape = h3m.mixture_weights.shape
         self.centre = centre
@@ -362,7 +358,7 @@ def frames_per_chunk(n_gaussians: int, moments_per_frame: int) -> int:
 
 
 def run_backward(
-    h3m: H3M, log_emission: Floats, starts: Integers
+    h3m: MixtureArrays, log_emission: Floats, starts: Integers
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Allocate and run :func:`backward_pass`; return x, shares, inverse sums, log-likelihoods."""
     components, states, n_frames = log_emission.shape
@@ -385,7 +381,7 @@ def _chunks(
         yield slice(first, last), frames[starts[0] : starts[-1]], starts - starts[0]
 
 
-def component_log_likelihoods(h3m: H3M, sequences: Sequence[ArrayLike]) -> Floats:
+def component_log_likelihoods(h3m: MixtureArrays, sequences: Sequence[ArrayLike]) -> Floats:
     """Log-likelihood of each sequence under each component, shape (n, K), in nats."""
     frames, lengths = check_sequences(sequences, h3m.n_features)
     result = np.empty((len(lengths), len(h3m)))
@@ -416,7 +412,7 @@ def mix(log_likelihoods: Floats, weights: Floats) -> Floats:
     return logsumexp_last(log_likelihoods + log_or_floor(weights))
 
 
-def _one_sequence(h3m: H3M, sequence: ArrayLike) -> Floats:
+def _one_sequence(h3m: MixtureArrays, sequence: ArrayLike) -> Floats:
     """Log-densities of one sequence under a one-component mixture, shape (1, S, T)."""
     array = real_array("sequence", sequence)
     if array.ndim != 2:
@@ -429,7 +425,7 @@ def _one_sequence(h3m: H3M, sequence: ArrayLike) -> Floats:
         return densities.emissions(moments, frames)[0]
 
 
-def state_posterior(h3m: H3M, sequence: ArrayLike) -> Floats:
+def state_posterior(h3m: MixtureArrays, sequence: ArrayLike) -> Floats:
     """``P(x_t = s | y)`` under the only component of ``h3m``, shape (T, S)."""
     log_emission = _one_sequence(h3m, sequence)
     starts = np.array([0, log_emission.shape[2]])
@@ -453,7 +449,7 @@ def state_posterior(h3m: H3M, sequence: ArrayLike) -> Floats:
     return np.ascontiguousarray(posterior[0].T)
 
 
-def viterbi(h3m: H3M, sequence: ArrayLike) -> tuple[float, Integers]:
+def viterbi(h3m: MixtureArrays, sequence: ArrayLike) -> tuple[float, Integers]:
     """Most probable path under the only component of ``h3m`` and its log-probability."""
     log_emission = _one_sequence(h3m, sequence)[0]
     path = np.empty(log_emission.shape[1], dtype=np.int64)

@@ -27,11 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 from . import _hmmlearn, likelihood
 from ._random import RandomState, generator
 from ._storage import Container
+from ._types import Floats, Integers
 from ._validation import (
     check_count,
     check_covariances,
     check_distributions,
-    frozen_array,
 )
 
 if TYPE_CHECKING:
@@ -39,12 +39,50 @@ if TYPE_CHECKING:
 
 __all__ = ["H3M", "HMM"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+
+class _Chains(Container):
+    """What one HMM and a mixture of them have in common."""
+
+    means: Floats
+    covars: Floats
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden states (of each component, padding included), S."""
+        return self.means.shape[-3]
+
+    @property
+    def n_mix(self) -> int:
+        """Number of Gaussians of each state's emission (padding included), M."""
+        return self.means.shape[-2]
+
+    @property
+    def n_features(self) -> int:
+        """Dimension of an observation, d."""
+        return self.means.shape[-1]
+
+    @property
+    def covariance_type(self) -> str:
+        """Either ``"diag"`` or ``"full"``."""
+        return "full" if self.covars.ndim > self.means.ndim else "diag"
+
+    def score_samples(self, sequences: Sequence[ArrayLike]) -> Floats:
+        """Log-likelihood of each sequence, in nats, shape (n,)."""
+        raise NotImplementedError
+
+    def score(self, sequences: Sequence[ArrayLike]) -> float:
+        """Sum of the log-likelihoods of the sequences, in nats."""
+        return float(self.score_samples(sequences).sum())
+
+    def _sizes(self) -> str:
+        return (
+            f"n_states={self.n_states}, n_mix={self.n_mix}, n_features={self.n_features}, "
+            f"covariance_type={self.covariance_type!r}"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HMM(Container):
+class HMM(_Chains):
     """A hidden Markov model whose emissions are mixtures of Gaussians.
 
     Parameters
@@ -98,48 +136,17 @@ class HMM(Container):
     covars: Floats
 
     def __post_init__(self) -> None:
-        means = frozen_array("means", self.means, ("S", "M", "d"))
-        states, mixtures, features = means.shape
         full = np.ndim(self.covars) == 4
-        shape = (states, mixtures, features, features) if full else (states, mixtures, features)
-        checked = {
-            "startprob": frozen_array("startprob", self.startprob, (states,)),
-            "transmat": frozen_array("transmat", self.transmat, (states, states)),
-            "weights": frozen_array("weights", self.weights, (states, mixtures)),
-            "means": means,
-            "covars": frozen_array("covars", self.covars, shape),
-        }
+        covars = "SMdd" if full else "SMd"
+        self._freeze(
+            "means", startprob="S", transmat="SS", weights="SM", means="SMd", covars=covars
+        )
         for name in ("startprob", "transmat", "weights"):
-            check_distributions(name, checked[name])
-        check_covariances("covars", checked["covars"], full)
-        for name, array in checked.items():
-            object.__setattr__(self, name, array)
+            check_distributions(name, getattr(self, name))
+        check_covariances("covars", self.covars, full)
 
     def __repr__(self) -> str:
-        return (
-            f"HMM(n_states={self.n_states}, n_mix={self.n_mix}, n_features={self.n_features}, "
-            f"covariance_type={self.covariance_type!r})"
-        )
-
-    @property
-    def n_states(self) -> int:
-        """Number of hidden states, S."""
-        return self.means.shape[0]
-
-    @property
-    def n_mix(self) -> int:
-        """Number of Gaussians of each state's emission, M."""
-        return self.means.shape[1]
-
-    @property
-    def n_features(self) -> int:
-        """Dimension of an observation, d."""
-        return self.means.shape[2]
-
-    @property
-    def covariance_type(self) -> str:
-        """Either ``"diag"`` or ``"full"``."""
-        return "full" if self.covars.ndim == 4 else "diag"
+        return f"HMM({self._sizes()})"
 
     def score_samples(self, sequences: Sequence[ArrayLike]) -> Floats:
         """Log-likelihood of each sequence.
@@ -155,10 +162,6 @@ class HMM(Container):
             ``log p(y_i)`` in nats.
         """
         return self._as_mixture().component_log_likelihoods(sequences)[:, 0]
-
-    def score(self, sequences: Sequence[ArrayLike]) -> float:
-        """Sum of the log-likelihoods of the sequences, in nats."""
-        return float(self.score_samples(sequences).sum())
 
     def sample(
         self, n_sequences: int, length: int, random_state: RandomState = None
@@ -272,21 +275,14 @@ class HMM(Container):
         hmmlearn.hmm.GaussianHMM or hmmlearn.hmm.GMMHMM
             The former if ``n_mix`` is 1.
         """
-        return _hmmlearn.model_from(self)
+        return _hmmlearn.model_from(*self._arrays())
 
     def _as_mixture(self) -> H3M:
-        return H3M(
-            np.ones(1),
-            self.startprob[None],
-            self.transmat[None],
-            self.weights[None],
-            self.means[None],
-            self.covars[None],
-        )
+        return H3M(np.ones(1), *(array[None] for array in self._arrays()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class H3M(Container):
+class H3M(_Chains):
     """A mixture of hidden Markov models (hidden Markov mixture model).
 
     ``len(h3m)`` is the number of components, ``h3m[k]`` the component ``k`` as an :class:`HMM`,
@@ -327,31 +323,22 @@ class H3M(Container):
     covars: Floats
 
     def __post_init__(self) -> None:
-        means = frozen_array("means", self.means, ("K", "S", "M", "d"))
-        components, states, mixtures, features = means.shape
         full = np.ndim(self.covars) == 5
-        shape = (*means.shape, features) if full else means.shape
-        checked = {
-            "weights": frozen_array("weights", self.weights, (components,)),
-            "startprob": frozen_array("startprob", self.startprob, (components, states)),
-            "transmat": frozen_array("transmat", self.transmat, (components, states, states)),
-            "mixture_weights": frozen_array(
-                "mixture_weights", self.mixture_weights, (components, states, mixtures)
-            ),
-            "means": means,
-            "covars": frozen_array("covars", self.covars, shape),
-        }
+        self._freeze(
+            "means",
+            weights="K",
+            startprob="KS",
+            transmat="KSS",
+            mixture_weights="KSM",
+            means="KSMd",
+            covars="KSMdd" if full else "KSMd",
+        )
         for name in ("weights", "startprob", "transmat", "mixture_weights"):
-            check_distributions(name, checked[name])
-        check_covariances("covars", checked["covars"], full)
-        for name, array in checked.items():
-            object.__setattr__(self, name, array)
+            check_distributions(name, getattr(self, name))
+        check_covariances("covars", self.covars, full)
 
     def __repr__(self) -> str:
-        return (
-            f"H3M(n_components={len(self)}, n_states={self.n_states}, n_mix={self.n_mix}, "
-            f"n_features={self.n_features}, covariance_type={self.covariance_type!r})"
-        )
+        return f"H3M(n_components={len(self)}, {self._sizes()})"
 
     def __len__(self) -> int:
         return self.means.shape[0]
@@ -365,18 +352,18 @@ class H3M(Container):
     def __getitem__(
         self, key: int | np.integer[Any] | slice | Sequence[int] | NDArray[Any]
     ) -> HMM | H3M:
-        names = ("startprob", "transmat", "mixture_weights", "means", "covars")
+        weights, *arrays = self._arrays()
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"component {key} of a mixture of {len(self)} HMMs")
-            return HMM(*(getattr(self, name)[key] for name in names))
+            return HMM(*(array[key] for array in arrays))
         chosen = self._chosen(key)
-        weights = self.weights[chosen]
+        weights = weights[chosen]
         if not weights.sum() > 0:
             raise ValueError(f"the components {chosen.tolist()} have no weight")
         # The ratio is exactly 1 where every component is chosen.
         weights = weights / (weights.sum() / self.weights.sum())
-        return H3M(weights, *(getattr(self, name)[chosen] for name in names))
+        return H3M(weights, *(array[chosen] for array in arrays))
 
     def _chosen(self, key: Any) -> Integers:
         """Return the indices that a slice, integers or a mask stand for."""
@@ -399,26 +386,6 @@ class H3M(Container):
 
     def __iter__(self) -> Iterator[HMM]:
         return (self[k] for k in range(len(self)))
-
-    @property
-    def n_states(self) -> int:
-        """Number of hidden states of each component, S (padding included)."""
-        return self.means.shape[1]
-
-    @property
-    def n_mix(self) -> int:
-        """Number of Gaussians of each state's emission, M (padding included)."""
-        return self.means.shape[2]
-
-    @property
-    def n_features(self) -> int:
-        """Dimension of an observation, d."""
-        return self.means.shape[3]
-
-    @property
-    def covariance_type(self) -> str:
-        """Either ``"diag"`` or ``"full"``."""
-        return "full" if self.covars.ndim == 5 else "diag"
 
     @classmethod
     def from_hmms(cls, hmms: Sequence[HMM], weights: ArrayLike | None = None) -> H3M:
@@ -460,23 +427,8 @@ class H3M(Container):
         return cls(equal if weights is None else np.asarray(weights), *columns)
 
     def score_samples(self, sequences: Sequence[ArrayLike]) -> Floats:
-        """Log-likelihood of each sequence under the mixture (Equation 1 of the NIPS paper).
-
-        Parameters
-        ----------
-        sequences : list of array-like, each of shape (T_i, d)
-            Observations.
-
-        Returns
-        -------
-        array, shape (n,)
-            ``log p(y_i)`` in nats.
-        """
+        """Log-likelihoods under the mixture (Equation 1); see :meth:`HMM.score_samples`."""
         return likelihood.mix(self.component_log_likelihoods(sequences), self.weights)
-
-    def score(self, sequences: Sequence[ArrayLike]) -> float:
-        """Sum of the log-likelihoods of the sequences, in nats."""
-        return float(self.score_samples(sequences).sum())
 
     def component_log_likelihoods(self, sequences: Sequence[ArrayLike]) -> Floats:
         """Log-likelihood of each sequence under each component.

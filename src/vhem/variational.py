@@ -30,284 +30,34 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._clustering import MixtureClusterer, virtual_counts
-from ._compile import compiled
-from ._inputs import as_h3m, bytes_of, check_resolution, warn_of_duplicates
-from ._moments import gaussian_moments, natural_parameters
-from ._numerics import log_or_floor, logsumexp_last, mixture_terms
-from ._parallel import ordered_map, single_threaded
+from ._clustering import virtual_counts
+from ._em import HierarchicalEstimator, ascend
+from ._inputs import Models, as_h3m, bytes_of
+from ._parallel import single_threaded
 from ._random import RandomState, generator
-from ._recursion import pair_bounds, pair_statistics
-from ._update import Statistics, finite, maximise, regularised, total
+from ._types import Floats
 from ._validation import check_count, check_number
-from ._variational_starts import base_start, resized, split
+from ._variational import (
+    VariationalProblem,
+    check_moments,
+    gmm_bounds,
+    hmm_bounds,
+    lay_out,
+    mean_of_means,
+    natural_parameters_of,
+)
+from ._variational_starts import base_start, split
 from .models import H3M
-
-if TYPE_CHECKING:
-    from ._inputs import Models
 
 __all__ = ["VHEM", "expected_log_likelihood"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-# Numbers in the table of a chunk (reduced Gaussians x base Gaussians): 1 MiB of float64.
-_CHUNK_TERMS = 2**17
 # M-steps between two splits of the "split" start.
 _STEPS_PER_SPLIT = 10
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """Some base HMMs, laid out with the model along the last axis.
-
-    Attributes
-    ----------
-    moments : array, shape (F, Sb*Mb*n)
-        Expected moments of the Gaussians, ordered (state, Gaussian, model).
-    mixture_weights : array, shape (Sb, Mb, n)
-        Mixture weights.
-    startprob, transmat : arrays, shapes (Sb, n), (Sb, Sb, n)
-        Chains.
-    weights : array, shape (n,)
-        Weights of the models.
-    """
-
-    moments: Floats
-    mixture_weights: Floats
-    startprob: Floats
-    transmat: Floats
-    weights: Floats
-
-
-class _Expectation(NamedTuple):
-    objective: float
-    responsibilities: Floats  # (Kb, Kr)
-    log_likelihoods: Floats  # (Kb, Kr)
-    statistics: Statistics
-
-
-class _Run(NamedTuple):
-    model: H3M
-    expectation: _Expectation
-    history: list[float]
-    converged: bool
-    timings: dict[str, float]
-
-
-class _Problem(NamedTuple):
-    """What stays the same during a fit."""
-
-    base: H3M
-    chunks: list[_Chunk]
-    centre: Floats
-    virtual_samples: float
-    length: int
-    floor: float  # asked for
-    inherited: Floats | float  # no reduced variance can be smaller
-    reg_covar: float
-
-
-def _models_last(array: Floats) -> Floats:
-    """Copy with the first axis moved to the end.
-
-    Always a copy: a read-only view would be another type to the kernels and compile them again.
-    """
-    return np.array(np.moveaxis(array, 0, -1), order="C")
-
-
-def _lay_out(base: H3M, centre: Floats, full: bool, n_reduced_gaussians: int) -> list[_Chunk]:
-    """Cut the base mixture into chunks."""
-    per_model = base.n_states * base.n_mix
-    n = max(8, min(64, _CHUNK_TERMS // (per_model * n_reduced_gaussians) // 8 * 8))
-    d = base.n_features
-    chunks = []
-    for first in range(0, len(base), n):
-        part = slice(first, first + n)
-        means = np.moveaxis(base.means[part], 0, 2).reshape(-1, d) - centre
-        covars = np.moveaxis(base.covars[part], 0, 2).reshape(-1, *base.covars.shape[3:])
-        chunks.append(
-            _Chunk(
-                gaussian_moments(means, covars, full),
-                _models_last(base.mixture_weights[part]),
-                _models_last(base.startprob[part]),
-                _models_last(base.transmat[part]),
-                base.weights[part],
-            )
-        )
-    return chunks
-
-
-def _theta(model: H3M, centre: Floats) -> Floats:
-    n_gaussians = model.mixture_weights.size
-    return natural_parameters(
-        model.mixture_weights.ravel(),
-        model.means.reshape(n_gaussians, -1) - centre,
-        model.covars.reshape(n_gaussians, *model.covars.shape[3:]),
-    )
-
-
-def _gmm_bounds(chunk: _Chunk, model: H3M, theta: Floats) -> tuple[Floats, Floats]:
-    """Bound between emissions (Equation 9) and the optimal assignments of Gaussians.
-
-    Returns
-    -------
-    bounds : array, shape (Kr, Sr, Sb, n)
-        L_GMM.
-    shares : array, shape (Kr, Sr, Mr, Sb, Mb, n)
-        eta, the assignment of base Gaussian m to reduced Gaussian l; sums to 1 over l.
-    """
-    n_states, n_mix, n = chunk.mixture_weights.shape
-    components, reduced_states, reduced_mix = model.mixture_weights.shape
-    shares = (theta @ chunk.moments).reshape(components * reduced_states, reduced_mix, -1)
-    log_sums = np.empty((components * reduced_states, shares.shape[2]))
-    mixture_terms(shares, log_sums)
-    log_sums = log_sums.reshape(components, reduced_states, n_states, n_mix, n)
-    bounds = (log_sums * chunk.mixture_weights).sum(axis=3)
-    return bounds, shares.reshape(components, reduced_states, reduced_mix, n_states, n_mix, n)
-
-
-def _hmm_bounds(chunk: _Chunk, model: H3M, bounds: Floats, length: int) -> Floats:
-    """L_HMM of all pairs, shape (n, Kr)."""
-    n, components = chunk.weights.size, len(model)
-    result = np.empty(components * n)
-    pair_bounds(
-        length,
-        np.tile(np.arange(n), components),
-        np.repeat(np.arange(components), n),
-        bounds,
-        chunk.startprob,
-        chunk.transmat,
-        model.startprob,
-        model.transmat,
-        result,
-    )
-    return np.ascontiguousarray(result.reshape(components, n).T)
-
-
-@compiled(error_model="numpy")
-def _weigh(shares: Any, occupancies: Any, mixture_weights: Any) -> None:
-    """Turn eta into the weights of the M-step, ``z_ij omega_i nu_ij c_i eta``, in place.
-
-    Parameters
-    ----------
-    shares : array, shape (Kr, Sr, Mr, Sb, Mb, n)
-        eta; overwritten.
-    occupancies : array, shape (Kr, Sr, Sb, n)
-        ``z_ij omega_i nu_ij``.
-    mixture_weights : array, shape (Sb, Mb, n)
-        c of the base.
-    """
-    components, states, mixtures, base_states, base_mix, n = shares.shape
-    for j in range(components):
-        for r in range(states):
-            for m in range(mixtures):
-                for b in range(base_states):
-                    for c in range(base_mix):
-                        row = shares[j, r, m, b, c]
-                        for i in range(n):
-                            row[i] *= occupancies[j, r, b, i] * mixture_weights[b, c, i]
-
-
-def _expect_chunk(
-    chunk: _Chunk, model: H3M, theta: Floats, virtual_samples: float, length: int
-) -> _Expectation:
-    """E-step and statistics of one chunk."""
-    bounds, shares = _gmm_bounds(chunk, model, theta)
-    log_likelihoods = _hmm_bounds(chunk, model, bounds, length)
-    counts = virtual_samples * chunk.weights
-    joint = log_or_floor(model.weights) + counts[:, None] * log_likelihoods
-    evidence = logsumexp_last(joint)
-    responsibilities = np.exp(joint - evidence[:, None])
-    present = chunk.weights > 0
-
-    # Statistics need only the pairs with some assignment; often one per base model.
-    gains = (responsibilities * chunk.weights[:, None]).T
-    pair_reduced, pair_base = np.divmod(np.flatnonzero(gains > 0), chunk.weights.size)
-    occupancies = np.zeros_like(bounds)
-    start, transitions = np.zeros_like(model.startprob), np.zeros_like(model.transmat)
-    pair_statistics(
-        length,
-        pair_base,
-        pair_reduced,
-        bounds,
-        chunk.startprob,
-        chunk.transmat,
-        model.startprob,
-        model.transmat,
-        gains[pair_reduced, pair_base],
-        occupancies,
-        start,
-        transitions,
-    )
-    _weigh(shares, occupancies, chunk.mixture_weights)
-    sums = _moment_sums(chunk, shares, gains > 0)
-    return _Expectation(
-        float(evidence[present].sum()),
-        responsibilities,
-        log_likelihoods,
-        Statistics(responsibilities[present].sum(axis=0), start, transitions, sums),
-    )
-
-
-def _moment_sums(chunk: _Chunk, weights: Floats, active: NDArray[np.bool_]) -> Floats:
-    """Weighted moments of every reduced Gaussian, shape (Kr*Sr*Mr, F).
-
-    Parameters
-    ----------
-    chunk : _Chunk
-        The base models.
-    weights : array, shape (Kr, Sr, Mr, Sb, Mb, n)
-        From :func:`_weigh`.
-    active : array of bool, shape (Kr, n)
-        Where they are not zero.
-    """
-    components, states, mixtures, *_, n = weights.shape
-    n_moments = len(chunk.moments)
-    if active.all():
-        return weights.reshape(components * states * mixtures, -1) @ chunk.moments.T
-    sums = np.zeros((components, states * mixtures, n_moments))
-    moments = chunk.moments.reshape(n_moments, -1, n)
-    for j in np.flatnonzero(active.any(axis=1)):
-        members = np.flatnonzero(active[j])
-        left = weights[j].reshape(states * mixtures, -1, n)
-        right = moments
-        if len(members) < n:
-            left, right = left[:, :, members], right[:, :, members]
-        sums[j] = left.reshape(len(left), -1) @ right.reshape(n_moments, -1).T
-    return sums.reshape(-1, n_moments)
-
-
-def _expect(problem: _Problem, model: H3M, n_jobs: int | None) -> _Expectation:
-    work = functools.partial(
-        _expect_chunk,
-        model=model,
-        theta=_theta(model, problem.centre),
-        virtual_samples=problem.virtual_samples,
-        length=problem.length,
-    )
-    objective = 0.0
-    responsibilities, log_likelihoods = [], []
-
-    def statistics() -> Iterable[Statistics]:
-        nonlocal objective
-        for part in ordered_map(work, problem.chunks, n_jobs):
-            objective += part.objective
-            responsibilities.append(part.responsibilities)
-            log_likelihoods.append(part.log_likelihoods)
-            yield part.statistics
-
-    summed = functools.reduce(total, statistics())
-    return _Expectation(
-        objective, np.concatenate(responsibilities), np.concatenate(log_likelihoods), summed
-    )
 
 
 def expected_log_likelihood(base: Models, reduced: Models, length: int) -> Floats:
@@ -347,19 +97,19 @@ def expected_log_likelihood(base: Models, reduced: Models, length: int) -> Float
     check_count("length", length)
     if base.n_features != reduced.n_features:
         raise ValueError(f"base has {base.n_features} features, reduced has {reduced.n_features}")
-    centre = _centre(base)
-    _check_resolution(reduced, centre)
-    theta = _theta(reduced, centre)
-    chunks = _lay_out(base, centre, reduced.covariance_type == "full", len(theta))
+    centre = mean_of_means(base)
+    check_moments(reduced, centre)
+    theta = natural_parameters_of(reduced, centre)
+    chunks = lay_out(base, centre, reduced.covariance_type == "full", len(theta))
     with single_threaded():
         rows = [
-            _hmm_bounds(chunk, reduced, _gmm_bounds(chunk, reduced, theta)[0], length)
+            hmm_bounds(chunk, reduced, gmm_bounds(chunk, reduced, theta)[0], length)
             for chunk in chunks
         ]
     return np.concatenate(rows)
 
 
-class VHEM(MixtureClusterer):
+class VHEM(HierarchicalEstimator):
     r"""Reduce a mixture of HMMs to a smaller one: clusters of HMMs and a new HMM for each.
 
     Parameters
@@ -460,15 +210,6 @@ class VHEM(MixtureClusterer):
     """
 
     model_: H3M
-    responsibilities_: Floats
-    labels_: Integers
-    log_likelihoods_: Floats
-    lower_bound_: float
-    history_: Floats
-    n_iter_: int
-    converged_: bool
-    restart_objectives_: Floats
-    timings_: dict[str, float]
 
     def __init__(
         self,
@@ -535,41 +276,14 @@ class VHEM(MixtureClusterer):
         begun = time.perf_counter()
         base = as_h3m(base, "base")
         self._check_parameters(base)
-        states = base.n_states if self.n_states is None else self.n_states
-        mixtures = base.n_mix if self.n_mix is None else self.n_mix
-        problem = self._problem(base, self.n_components * states * mixtures)
-        rng = generator(self.random_state)
-
-        def run(child: np.random.Generator) -> _Run:
-            at = time.perf_counter()
-            model = self._start(problem, states, mixtures, child)
-            started = time.perf_counter()
-            ascended = self._ascend(problem, model, self.max_iter, self.tol, inner_jobs, monitor)
-            seconds = {"init": started - at, "em": time.perf_counter() - started}
-            return ascended._replace(timings=seconds)
-
-        n_starts = 1 if isinstance(self.init, H3M) else self.n_init
+        samples = self._check_base(base.weights, bytes_of(base), "base models")
         # Threads go to the starts if there are several, otherwise to the chunks of the only one.
-        outer_jobs, inner_jobs = (self.n_jobs, None) if n_starts > 1 else (None, self.n_jobs)
-        ready = time.perf_counter()
-        with single_threaded():
-            runs = list(ordered_map(run, rng.spawn(n_starts), outer_jobs))
-        objectives = np.array([run.history[-1] for run in runs])
-        best = runs[int(np.argmax(objectives))]
-
-        self.model_ = best.model
-        self.responsibilities_ = best.expectation.responsibilities
-        self.labels_ = self.responsibilities_.argmax(axis=1)
-        self.log_likelihoods_ = best.expectation.log_likelihoods
-        self.lower_bound_ = best.history[-1]
-        self.history_ = np.array(best.history)
-        self.n_iter_ = len(best.history) - 1
-        self.converged_ = best.converged
-        self.restart_objectives_ = objectives
-        self.timings_ = {
-            "init": ready - begun + sum(run.timings["init"] for run in runs),
-            "em": sum(run.timings["em"] for run in runs),
-        }
+        n_starts = 1 if isinstance(self.init, H3M) else self.n_init
+        starts_jobs, chunks_jobs = (self.n_jobs, None) if n_starts > 1 else (None, self.n_jobs)
+        problem = self._problem(base, samples, chunks_jobs)
+        children = generator(self.random_state).spawn(n_starts)
+        starts = [functools.partial(self._start, problem, child) for child in children]
+        self._fit_starts(problem, starts, begun, monitor, starts_jobs)
         return self
 
     def _expectations(self, base: H3M) -> tuple[Floats, Floats]:
@@ -577,24 +291,12 @@ class VHEM(MixtureClusterer):
         return bounds, virtual_counts(base.weights, self._samples_per_model)
 
     def _check_parameters(self, base: H3M) -> None:
-        for name in ("n_components", "virtual_length", "n_init"):
-            check_count(name, getattr(self, name))
+        self._check_loop(positive_floor=False)
+        check_number("reg_covar", self.reg_covar)
+        check_count("virtual_length", self.virtual_length)
         for name in ("n_states", "n_mix"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
-        check_count("max_iter", self.max_iter, 0)
-        if self.tol is not None:
-            check_number("tol", self.tol)
-        check_number("covariance_floor", self.covariance_floor)
-        check_number("reg_covar", self.reg_covar)
-        present = int((base.weights > 0).sum())
-        if self.n_components > present:
-            raise ValueError(
-                f"n_components is {self.n_components}, but base has only {present} components of "
-                "positive weight"
-            )
-        self._total_samples(self.virtual_samples, base.weights)
-        warn_of_duplicates("n_components", self.n_components, bytes_of(base), "base models")
         if isinstance(self.init, H3M):
             for name, found, wanted in (
                 ("components", len(self.init), self.n_components),
@@ -607,140 +309,36 @@ class VHEM(MixtureClusterer):
         elif self.init not in ("base", "split"):
             raise ValueError(f"init is {self.init!r}, expected 'base', 'split' or an H3M")
 
-    def _problem(self, base: H3M, n_reduced_gaussians: int) -> _Problem:
+    def _problem(
+        self, base: H3M, virtual_samples: float, n_jobs: int | None = None
+    ) -> VariationalProblem:
         kind = self.init.covariance_type if isinstance(self.init, H3M) else base.covariance_type
-        centre = _centre(base)
-        _check_resolution(base, centre)
-        return _Problem(
+        states, mixtures = self._sizes(base)
+        check_moments(base, mean_of_means(base))
+        return VariationalProblem(
             base,
-            _lay_out(base, centre, kind == "full", n_reduced_gaussians),
-            centre,
-            self._total_samples(self.virtual_samples, base.weights),
-            self.virtual_length,
-            float(self.covariance_floor),
-            _smallest_variances(base, kind == "full"),
-            float(self.reg_covar),
+            kind == "full",
+            self.n_components * states * mixtures,
+            virtual_samples=virtual_samples,
+            length=self.virtual_length,
+            floor=float(self.covariance_floor),
+            reg_covar=float(self.reg_covar),
+            n_jobs=n_jobs,
         )
 
-    def _start(
-        self, problem: _Problem, states: int, mixtures: int, rng: np.random.Generator
-    ) -> H3M:
+    def _sizes(self, base: H3M) -> tuple[int, int]:
+        """Return the states of a reduced HMM, and the Gaussians of a state."""
+        states = base.n_states if self.n_states is None else self.n_states
+        return states, base.n_mix if self.n_mix is None else self.n_mix
+
+    def _start(self, problem: VariationalProblem, rng: np.random.Generator) -> H3M:
         if isinstance(self.init, H3M):
-            return self.init
+            return problem.start(self.init)
+        sizes = self._sizes(problem.base)
         if self.init == "base":
-            return base_start(problem.base, self.n_components, states, mixtures, rng)
-        model = base_start(problem.base, 1, states, mixtures, rng)
+            return problem.start(base_start(problem.base, self.n_components, *sizes, rng))
+        model = problem.start(base_start(problem.base, 1, *sizes, rng))
         while len(model) < self.n_components:
-            model = self._ascend(problem, model, _STEPS_PER_SPLIT, None, None).model
-            model = split(model, rng)
+            model = split(ascend(problem, model, None, _STEPS_PER_SPLIT).model, rng)
+            model = problem.start(model)
         return model
-
-    def _ascend(
-        self,
-        problem: _Problem,
-        model: H3M,
-        max_iter: int,
-        tol: float | None,
-        n_jobs: int | None,
-        monitor: Callable[[H3M], object] | None = None,
-    ) -> _Run:
-        """EM from a start."""
-        model = regularised(model, problem.floor, problem.reg_covar)
-        expectation = _expect(problem, model, n_jobs)
-        history = [finite(expectation.objective)]
-        if monitor is not None:
-            monitor(model)
-        converged = False
-        replaced: set[int] = set()
-        floor = np.maximum(problem.floor, problem.inherited)
-        while len(history) <= max_iter and not converged:
-            model = maximise(
-                expectation.statistics, model, problem.centre, floor, problem.reg_covar
-            )
-            expectation = _expect(problem, model, n_jobs)
-            empty = _first_empty(model, problem, replaced)
-            if empty is not None:
-                replaced.add(empty)
-                trial = _refilled(model, empty, expectation, problem)
-                trial_expectation = _expect(problem, trial, n_jobs)
-                if trial_expectation.objective > expectation.objective:
-                    model, expectation = trial, trial_expectation
-            change = abs(expectation.objective - history[-1])
-            history.append(finite(expectation.objective))
-            converged = tol is not None and empty is None and change < tol * abs(history[-2])
-            if monitor is not None:
-                monitor(model)
-        return _Run(model, expectation, history, converged, {})
-
-
-def _first_empty(model: H3M, problem: _Problem, replaced: set[int]) -> int | None:
-    """Component with less than half a base HMM that has not been dealt with yet."""
-    present = int((problem.base.weights > 0).sum())
-    for j in np.flatnonzero(model.weights < 0.5 / present):
-        if int(j) not in replaced:
-            return int(j)
-    return None
-
-
-def _refilled(model: H3M, j: int, expectation: _Expectation, problem: _Problem) -> H3M:
-    """Place component ``j`` on the base HMM of positive weight that is explained worst."""
-    base = problem.base
-    explained = np.where(
-        base.weights > 0, base.weights * expectation.log_likelihoods.max(axis=1), np.inf
-    )
-    i = int(explained.argmin())
-    hmm = resized(base, i, model.n_states, model.n_mix, np.random.default_rng(i))
-    arrays = {
-        name: getattr(model, name).copy()
-        for name in ("weights", "startprob", "transmat", "mixture_weights", "means", "covars")
-    }
-    share = 1.0 / (base.weights > 0).sum()
-    arrays["weights"] *= 1.0 - share
-    arrays["weights"][j] += share
-    covars = hmm.covars
-    if model.covariance_type == "diag" and hmm.covariance_type == "full":
-        covars = np.diagonal(covars, axis1=-2, axis2=-1)
-    elif model.covariance_type == "full" and hmm.covariance_type == "diag":
-        covars = covars[..., None] * np.eye(base.n_features)
-    for name, value in (
-        ("startprob", hmm.startprob),
-        ("transmat", hmm.transmat),
-        ("mixture_weights", hmm.weights),
-        ("means", hmm.means),
-        ("covars", covars),
-    ):
-        arrays[name][j] = value
-    trial = H3M(**arrays)
-    return regularised(trial, problem.floor, 0.0)
-
-
-def _occurring(h3m: H3M) -> NDArray[np.bool_]:
-    """Which Gaussians have weight, shape (K, S, M)."""
-    return (h3m.mixture_weights * h3m.weights[:, None, None]) > 0
-
-
-def _centre(base: H3M) -> Floats:
-    """Mean of the base means that count; subtracted before second moments are taken."""
-    return base.means[_occurring(base)].mean(axis=0)
-
-
-def _check_resolution(h3m: H3M, centre: Floats) -> None:
-    occurring = _occurring(h3m)
-    covars = h3m.covars[occurring]
-    variances = covars if covars.ndim == 2 else np.linalg.eigvalsh(covars)[:, :1]
-    check_resolution(h3m.means[occurring] - centre, variances)
-
-
-def _smallest_variances(base: H3M, full: bool) -> Floats | float:
-    """Variances (diagonal) or eigenvalue (full) that no average of base covariances undercuts.
-
-    By Equation 18 no reduced covariance does either; the M-step uses it against rounding only.
-    """
-    covars = base.covars[_occurring(base)]
-    if not full:
-        if covars.ndim == 3:
-            covars = np.diagonal(covars, axis1=1, axis2=2)
-        return covars.min(axis=0)
-    if covars.ndim == 2:
-        return float(covars.min())
-    return float(np.linalg.eigvalsh(covars)[:, 0].min())

@@ -14,7 +14,7 @@ from sklearn.metrics import rand_score
 from vhem_examples import replaced
 
 from vhem import HEMDTM, DynamicTexture, DynamicTextureMixture, fit_dynamic_texture
-from vhem.rivals.dynamic_texture import _DynamicTextureProblem
+from vhem.rivals.hem_dtm import DynamicTextureProblem
 
 
 def random_texture(rng, n_states=2, n_features=3, radius=0.9, offset=1.0):
@@ -228,8 +228,10 @@ def test_expected_log_likelihood_is_that_of_the_stacked_gaussian(length, base_st
     rng = np.random.default_rng(length)
     base = [random_texture(rng, base_states, 3) for _ in range(2)]
     reduced = [random_texture(rng, states, 3) for _ in range(2)]
-    problem = _DynamicTextureProblem(DynamicTextureMixture.from_systems(base), length, 1e-9, 1.0)
-    found, _ = problem.expectation(DynamicTextureMixture.from_systems(reduced))
+    problem = DynamicTextureProblem(
+        DynamicTextureMixture.from_systems(base), 1.0, length, 1e-9, 1.0
+    )
+    found, _ = problem.judge(DynamicTextureMixture.from_systems(reduced))
     for i, b in enumerate(base):
         mean, covar = joint_gaussian(b, length)
         y = slice(length * base_states, None)
@@ -243,8 +245,8 @@ def test_expected_log_likelihood_is_that_of_the_stacked_gaussian(length, base_st
 def test_expected_log_likelihood_is_the_mean_of_kalman_filters_on_samples():
     rng = np.random.default_rng(8)
     base, reduced = random_texture(rng, 2, 5), random_texture(rng, 2, 5)
-    problem = _DynamicTextureProblem(DynamicTextureMixture.from_systems([base]), 7, 1e-9, 1.0)
-    found, _ = problem.expectation(DynamicTextureMixture.from_systems([reduced]))
+    problem = DynamicTextureProblem(DynamicTextureMixture.from_systems([base]), 1.0, 7, 1e-9, 1.0)
+    found, _ = problem.judge(DynamicTextureMixture.from_systems([reduced]))
     sampled = reduced.score_samples(base.sample(20_000, 7, random_state=0)[0])
     assert abs(sampled.mean() - found[0, 0]) < 4 * sampled.std() / np.sqrt(len(sampled))
 
@@ -252,7 +254,7 @@ def test_expected_log_likelihood_is_the_mean_of_kalman_filters_on_samples():
 def test_expectation_does_not_depend_on_the_coordinates_of_the_states():
     rng = np.random.default_rng(9)
     base, reduced = random_texture(rng, 2, 4), random_texture(rng, 3, 4)
-    problem = _DynamicTextureProblem(DynamicTextureMixture.from_systems([base]), 5, 1e-9, 1.0)
+    problem = DynamicTextureProblem(DynamicTextureMixture.from_systems([base]), 1.0, 5, 1e-9, 1.0)
     change = rng.standard_normal((3, 3))
     inverse = np.linalg.inv(change)
     other = DynamicTexture(
@@ -264,8 +266,8 @@ def test_expectation_does_not_depend_on_the_coordinates_of_the_states():
         change @ reduced.initial_mean,
         change @ reduced.initial_covar @ change.T,
     )
-    first, _ = problem.expectation(DynamicTextureMixture.from_systems([reduced]))
-    second, _ = problem.expectation(DynamicTextureMixture.from_systems([other]))
+    first, _ = problem.judge(DynamicTextureMixture.from_systems([reduced]))
+    second, _ = problem.judge(DynamicTextureMixture.from_systems([other]))
     np.testing.assert_allclose(first, second, rtol=1e-9)
 
 
@@ -301,10 +303,12 @@ def test_m_step_is_a_stationary_point_by_finite_differences(length):
     base = [random_texture(rng, 2, 3) for _ in range(3)]
     old = random_texture(rng, 2, 3)
     shares = np.array([0.5, 0.2, 0.3])
-    problem = _DynamicTextureProblem(DynamicTextureMixture.from_systems(base), length, 1e-9, 10.0)
+    problem = DynamicTextureProblem(
+        DynamicTextureMixture.from_systems(base), 1.0, length, 1e-9, 10.0
+    )
     model = DynamicTextureMixture.from_systems([old])
-    _, statistics = problem.expectation(model)
-    new = problem.maximisation(model, statistics, shares[:, None])[0]
+    _, statistics = problem.judge(model)
+    new = problem.maximised(model, statistics, shares[:, None])[0]
 
     def objective(theta):
         return complete_data_objective(theta, base, old, shares, length)
@@ -470,7 +474,7 @@ def test_errors_name_the_argument_and_the_index():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_components": 4}, "n_components is 4, but there are only 3 base comp"),
+        ({"n_components": 4}, "n_components is 4, but base has only 3 comp"),
         ({"n_components": 0}, "n_components is 0"),
         ({"virtual_samples": -1.0}, "virtual_samples is -1"),
         ({"virtual_length": 0}, "virtual_length is 0"),

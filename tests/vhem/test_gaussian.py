@@ -127,7 +127,11 @@ def test_the_same_seed_gives_the_same_bytes():
     ("arguments", "parameters", "message"),
     [
         ((None, np.ones((3, 2)), np.ones((3, 2))), {"n_components": 4}, "n_components is 4, but"),
-        (([1, 0, 0], np.eye(3), np.ones((3, 3))), {"n_components": 2}, "there are only 1 base"),
+        (
+            ([1, 0, 0], np.eye(3), np.ones((3, 3))),
+            {"n_components": 2},
+            "base has only 1 components",
+        ),
         ((None, np.ones((3, 2)), np.ones((2, 2))), {}, r"covars has shape \(2, 2\)"),
         ((None, np.ones((3, 2)), np.zeros((3, 2))), {}, r"covars\[0, 0\] is 0"),
         (([1, 2], np.ones((3, 2)), np.ones((3, 2))), {}, r"weights has shape \(2,\)"),

@@ -17,7 +17,7 @@ from vhem import (
     probability_product_kernel,
 )
 from vhem._spectral import spectral_embedding
-from vhem.rivals.ppk import _sequence_overlaps
+from vhem.rivals.kernel import sequence_overlaps
 
 
 def grid_overlap(p, q, power, full):
@@ -117,7 +117,7 @@ def test_recursion_keeps_paths_that_underflow_before_they_count(seed):
         log_a, log_b = np.log(a.transmat), np.log(b.transmat)
         start_a, start_b = np.log(a.startprob), np.log(b.startprob)
     found = np.empty(1)
-    _sequence_overlaps(log_psi, start_a, log_a, start_b[None], log_b[None], 5, found)
+    sequence_overlaps(log_psi, start_a, log_a, start_b[None], log_b[None], 5, found)
     terms = []
     for x in itertools.product(range(3), repeat=5):
         for y in itertools.product(range(2), repeat=5):

@@ -23,7 +23,7 @@ from vhem_examples import (
 )
 
 from vhem import H3M, HMM, VHEM, expected_log_likelihood
-from vhem import variational as internal
+from vhem import _variational as internal
 from vhem._recursion import pair_bounds, pair_statistics
 
 PARAMETERS = tuple(H3M.__dataclass_fields__)
@@ -54,12 +54,12 @@ def run(base, init, N, tau, steps, **settings):
 
 def bounds_and_statistics(base, reduced, tau):
     """L_GMM (Kb,Kr,Sb,Sr) and nu1, nu, xi (Kb,Kr,...) of the library, pair by pair."""
-    centre = internal._centre(base)
-    theta = internal._theta(reduced, centre)
-    chunks = internal._lay_out(base, centre, reduced.covariance_type == "full", len(theta))
+    centre = internal.mean_of_means(base)
+    theta = internal.natural_parameters_of(reduced, centre)
+    chunks = internal.lay_out(base, centre, reduced.covariance_type == "full", len(theta))
     rows = []
     for chunk in chunks:
-        bounds, _ = internal._gmm_bounds(chunk, reduced, theta)
+        bounds, _ = internal.gmm_bounds(chunk, reduced, theta)
         for i in range(chunk.weights.size):
             for j in range(len(reduced)):
                 start = np.zeros_like(reduced.startprob)
@@ -697,7 +697,7 @@ def test_kernels_are_compiled_once():
         base = random_h3m(rng, K, S, M, 2)
         run(base, base, 10.0, 3, 1)
         expected_log_likelihood(base, base, 2)
-    for kernel in (pair_bounds, pair_statistics, internal._weigh):
+    for kernel in (pair_bounds, pair_statistics, internal.weigh):
         assert len(kernel.signatures) == 1
 
 

@@ -19,30 +19,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
 from .._clustering import SAMPLES_PER_MODEL, MixtureClusterer, virtual_counts
-from .._inputs import as_h3m, bytes_of, warn_of_duplicates
+from .._inputs import Models, as_h3m, bytes_of, warn_of_duplicates
 from .._parallel import single_threaded
 from .._random import RandomState, generator
 from .._spectral import cluster_centres, cluster_points, cluster_weights, spectral_embedding
+from .._types import Floats, Integers
 from .._validation import check_count
 from ..models import H3M
 from ..variational import expected_log_likelihood
 
-if TYPE_CHECKING:
-    from .._inputs import Models
-
 __all__ = ["ParameterKMeans", "SampledKLClustering", "sampled_divergence"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # The neighbour whose divergence is the unit; the value of the paper on local scaling.
 _SCALING_NEIGHBOUR = 7

@@ -25,36 +25,32 @@ References
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self, cast, overload
+from typing import NamedTuple, Self, cast, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 
 from .._clustering import assign
-from .._hem import HEMEstimator, checked_weights, draw_base
-from .._inputs import as_h3m, check_resolution
+from .._em import HierarchicalEstimator, HierarchicalProblem
+from .._inputs import Models, as_h3m, check_resolution, checked_weights
 from .._moments import (
     gaussian_moments,
     natural_parameters,
     parameters_from_moments,
     point_moments,
 )
-from .._random import RandomState, generator
+from .._random import RandomState, draw_base, generator
+from .._types import Floats, Integers
 from .._update import bounded_covars
 from .._validation import LARGEST_SQUARABLE, check_count, check_covariances, frozen_array
 from ..likelihood import Densities, check_sequences
 from ..models import H3M, HMM
 
-if TYPE_CHECKING:
-    from .._inputs import Models
-
 __all__ = ["HEMGMM"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class _Bag(NamedTuple):
@@ -101,10 +97,12 @@ def _bag_of_arrays(weights: ArrayLike | None, means: ArrayLike, covars: ArrayLik
     return _Bag(base_weights, base_means, base_covars, np.arange(n_base), np.ones(n_base))
 
 
-class _GaussianProblem:
-    """The two steps of HEM-GMM; an ``HEMProblem`` whose models are one-state HMMs."""
+class _GaussianProblem(HierarchicalProblem[HMM]):
+    """The two steps of HEM-GMM, whose models are one-state HMMs."""
 
-    def __init__(self, means: Floats, covars: Floats, covariance_floor: float) -> None:
+    def __init__(self, bag: _Bag, virtual_samples: float, covariance_floor: float) -> None:
+        super().__init__(bag.weights, virtual_samples)
+        means, covars = bag.means, bag.covars
         self.means = means
         self.covars = covars
         self.full = covars.ndim == 3
@@ -114,12 +112,12 @@ class _GaussianProblem:
         check_resolution(means - self.centre, variances)
         self.moments = gaussian_moments(means - self.centre, covars, self.full)
 
-    def expectation(self, model: HMM) -> tuple[Floats, None]:
+    def judge(self, model: HMM) -> tuple[Floats, None]:
         means, covars = model.means[0], model.covars[0]
         theta = natural_parameters(np.ones(len(means)), means - self.centre, covars)
         return self.moments.T @ theta.T, None
 
-    def maximisation(self, model: HMM, statistics: None, shares: Floats) -> HMM:
+    def maximised(self, model: HMM, statistics: None, shares: Floats) -> HMM:
         means, covars = model.means[0].copy(), model.covars[0].copy()
         occupied = shares.sum(axis=0) > 0
         sums = shares[:, occupied].T @ self.moments.T
@@ -128,7 +126,7 @@ class _GaussianProblem:
         covars[occupied] = bounded_covars(new_covars, self.full, self.covariance_floor)
         return one_state_model(model.weights[0], means, covars)
 
-    def reseed(self, model: HMM, component: int, item: int) -> HMM:
+    def reseeded(self, model: HMM, component: int, item: int) -> HMM:
         means, covars = model.means[0].copy(), model.covars[0].copy()
         means[component], covars[component] = self.means[item], self.covars[item]
         return one_state_model(model.weights[0], means, covars)
@@ -145,7 +143,7 @@ def one_state_model(weights: Floats, means: Floats, covars: Floats) -> HMM:
     return HMM(np.ones(1), np.ones((1, 1)), weights[None], means[None], covars[None])
 
 
-class HEMGMM(HEMEstimator):
+class HEMGMM(HierarchicalEstimator):
     r"""Reduce a mixture of many Gaussians to one of few by hierarchical EM.
 
     Maximises
@@ -283,22 +281,18 @@ class HEMGMM(HEMEstimator):
             If a shape does not fit, a covariance is not positive definite, there are fewer base
             Gaussians of positive weight than components, or a parameter is out of its range.
         """
-        start = time.perf_counter()
+        begun = time.perf_counter()
         if covars is None:
-            bag = self._bag(as_h3m(cast("Models", X), "X"))
+            bag = self._bag(as_h3m(cast(Models, X), "X"))
         else:
             bag = _bag_of_arrays(cast("ArrayLike", X), cast("ArrayLike", y), covars)
-        base_weights = bag.weights
-        present = np.flatnonzero(base_weights > 0)
+        self._check_loop(positive_floor=True)
+        present = np.flatnonzero(bag.weights > 0)
         rows = [bag.means[p].tobytes() + bag.covars[p].tobytes() for p in present]
-        self._check_parameters(base_weights, rows)
-        rng = generator(self.random_state)
-        problem = self._problem(bag)
-        given = isinstance(self.init, HMM)
-        starts = [lambda: self._initial_model(problem, base_weights, rng)] * (
-            1 if given else self.n_init
-        )
-        self._fit_starts(problem, base_weights, starts, time.perf_counter() - start)
+        problem = self._problem(bag, self._check_base(bag.weights, rows, "base components"))
+        start = functools.partial(self._start, problem, generator(self.random_state))
+        n_starts = 1 if isinstance(self.init, HMM) else self.n_init
+        self._fit_starts(problem, [start] * n_starts, begun)
         self.responsibilities_ = bag.pooled(self.responsibilities_)
         self.labels_ = self.responsibilities_.argmax(axis=1)
         self.log_likelihoods_ = bag.pooled(self.log_likelihoods_)
@@ -308,8 +302,8 @@ class HEMGMM(HEMEstimator):
         bag = _bag_of(base, check_count("virtual_length", self.virtual_length))
         return bag._replace(weights=checked_weights(bag.weights, len(bag.weights)))
 
-    def _problem(self, bag: _Bag) -> _GaussianProblem:
-        return _GaussianProblem(bag.means, bag.covars, self.covariance_floor)
+    def _problem(self, bag: _Bag, virtual_samples: float) -> _GaussianProblem:
+        return _GaussianProblem(bag, virtual_samples, self.covariance_floor)
 
     def _weights(self) -> Floats:
         return self.model_.weights[0]
@@ -330,29 +324,26 @@ class HEMGMM(HEMEstimator):
         _, shares = densities.emissions(moments)
         return np.add.reduceat(shares[0], np.cumsum(lengths) - lengths, axis=1).T
 
-    def _initial_model(
-        self, problem: _GaussianProblem, base_weights: Floats, rng: np.random.Generator
-    ) -> HMM:
+    def _start(self, problem: _GaussianProblem, rng: np.random.Generator) -> HMM:
         if isinstance(self.init, HMM):
             self._check_given(self.init, problem)
             return self.init
         if self.init not in ("base", "kmeans"):
             raise ValueError(f'init is {self.init!r}, expected "base", "kmeans" or an HMM')
-        n_base = len(problem.means)
+        base_weights, present = problem.base_weights, problem.present
         drawn = draw_base(base_weights, self.n_components, rng)
         equal = np.full(self.n_components, 1.0 / self.n_components)
         model = one_state_model(equal, problem.means[drawn], problem.covars[drawn])
         if self.init == "base":
             return model
-        present = base_weights > 0
         # k-means cannot make more clusters than there are points; the others stay as drawn.
         distinct = len(np.unique(problem.means[present], axis=0))
         kmeans = KMeans(
             min(self.n_components, distinct), n_init=1, random_state=int(rng.integers(2**32))
         ).fit(problem.means[present], sample_weight=base_weights[present])
-        shares = np.zeros((n_base, self.n_components))
+        shares = np.zeros((len(present), self.n_components))
         shares[np.flatnonzero(present), kmeans.labels_] = base_weights[present]
-        return problem.maximisation(model, None, shares)
+        return problem.maximised(model, None, shares)
 
     def _check_given(self, init: HMM, problem: _GaussianProblem) -> None:
         expected = (1, self.n_components, problem.means.shape[1])

@@ -19,29 +19,22 @@ References
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._clustering import MixtureClusterer
-from .._hem import draw_base
-from .._inputs import as_h3m
-from .._random import RandomState, generator
+from .._em import EMEstimator
+from .._inputs import Models, as_h3m, check_available
+from .._random import RandomState, draw_base, generator
+from .._types import Floats, Integers
 from .._validation import check_count
 from ..em import EMH3M
 from ..models import H3M
 
-if TYPE_CHECKING:
-    from .._inputs import Models
-
 __all__ = ["SHEM"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
-
-class SHEM(MixtureClusterer):
+class SHEM(EMEstimator):
     r"""Reduce a mixture of HMMs by EM on sequences sampled from it.
 
     Parameters
@@ -103,15 +96,6 @@ class SHEM(MixtureClusterer):
     """
 
     model_: H3M
-    responsibilities_: Floats
-    labels_: Integers
-    log_likelihoods_: Floats
-    lower_bound_: float
-    history_: Floats
-    n_iter_: int
-    converged_: bool
-    restart_objectives_: Floats
-    timings_: dict[str, float]
 
     def __init__(
         self,
@@ -165,7 +149,8 @@ class SHEM(MixtureClusterer):
         base = as_h3m(base, "base")
         for name in ("n_components", "n_samples", "length", "n_init"):
             check_count(name, getattr(self, name))
-        self._check_against(base)
+        check_available(self.n_components, base.weights)
+        self._check_sizes(base)
         self._samples_per_model = self.n_samples / int((base.weights > 0).sum())
         counts = self._counts(base, self.n_samples)
         rng = generator(self.random_state)
@@ -192,13 +177,7 @@ class SHEM(MixtureClusterer):
         self.restart_objectives_ = np.array([em.lower_bound_ for em in runs])
         return self
 
-    def _check_against(self, base: H3M) -> None:
-        available = int((base.weights > 0).sum())
-        if self.n_components > available:
-            raise ValueError(
-                f"n_components is {self.n_components}, but base has only {available} components "
-                "of positive weight"
-            )
+    def _check_sizes(self, base: H3M) -> None:
         for name in ("n_states", "n_mix"):
             wanted = getattr(self, name)
             if wanted is None:
