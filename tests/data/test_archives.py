@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from replication.data import archives
-from replication.data.archives import ArchiveError, list_files, unpack
+from replication.data.archives import ArchiveError, offer_of
+from replication.data.catalog import DataSet
 
 MEGABYTE = 1 << 20
 FILES = {"T01_bark1/T01_01.jpg": b"one", "T01_bark1/T01_02.jpg": b"two", "read me.txt": b"text"}
@@ -29,35 +30,30 @@ def packed(tmp_path):
     return pack
 
 
-def everything(name):
-    return True
+def offered(path, max_bytes=MEGABYTE, identify=lambda file: (file, "label")):
+    """Open an archive of a data set whose items are, unless told otherwise, all files."""
+    dataset = DataSet("anything", "files", identify, lambda path: None, max_bytes)
+    return offer_of(dataset, path)
 
 
-def refused(path, message, max_bytes=MEGABYTE):
-    """Both ways in refuse the archive, name it, and leave nothing behind."""
-    destination = path.parent / "out"
+def refused(path, message, max_bytes=MEGABYTE, identify=lambda file: (file, "label")):
+    """The archive is refused by its name before all of it has been read."""
     with pytest.raises(ArchiveError, match=message) as caught:
-        unpack(path, destination, everything, max_bytes=max_bytes)
+        dict(offered(path, max_bytes, identify).read())
     assert str(caught.value).startswith(f"{path}: ")
-    assert sorted(path.parent.iterdir()) == [path]
 
 
-def test_unpacks_what_is_wanted(packed, tmp_path):
-    path = packed(FILES, zipfile.ZIP_DEFLATED)
-    assert list_files(path, max_bytes=MEGABYTE) == list(FILES)
-    names = unpack(path, tmp_path / "out", lambda n: n.endswith("jpg"), max_bytes=MEGABYTE)
-    assert names == ["T01_bark1/T01_01.jpg", "T01_bark1/T01_02.jpg"]
-    found = {
-        p.relative_to(tmp_path / "out").as_posix(): p.read_bytes()
-        for p in (tmp_path / "out").rglob("*")
-        if p.is_file()
-    }
-    assert found == {name: FILES[name] for name in names}
+def test_reads_what_is_wanted(packed):
+    offer = offered(packed(FILES, zipfile.ZIP_DEFLATED))
+    assert list(offer.members) == list(FILES)
+    assert dict(offer.read()) == FILES
+    image = "T01_bark1/T01_02.jpg"
+    assert dict(offer.read({"somewhere/else.jpg": image})) == {"somewhere/else.jpg": FILES[image]}
 
 
 def test_folder_members_and_a_shared_folder_are_no_fault(packed):
     path = packed([("T01_bark1/", b""), *FILES.items(), ("T01_bark1/deep/a.jpg", b"")])
-    assert len(list_files(path, max_bytes=MEGABYTE)) == 4
+    assert len(offered(path).members) == 4
 
 
 @pytest.mark.parametrize(
@@ -93,9 +89,9 @@ def test_names_that_no_disk_can_hold(packed, name):
 def test_folders_with_long_names_are_not_written(packed, name):
     path = packed([("good.jpg", b"good"), (name, b"bad")])
     refused(path, "has a name that is too long")
-    names = unpack(path, path.parent / "out", lambda n: n == name, max_bytes=99, places={name: "a"})
-    assert names == [name]
-    assert (path.parent / "out/a").read_bytes() == b"bad"
+    # A data set whose layout has no such folder cuts it off.
+    offer = offered(path, identify=lambda file: None if "/" in file else (file, "label"))
+    assert dict(offer.read()) == {"good.jpg": b"good", name.rpartition("/")[2]: b"bad"}
 
 
 @pytest.mark.parametrize("name", ["a/con", "NUL.jpg", "com1.x/a.jpg", "a/b.", "a /b.jpg"])
@@ -103,12 +99,11 @@ def test_names_that_windows_reserves(packed, name):
     refused(packed([("good.jpg", b"good"), (name, b"bad")]), "that some systems reserve")
 
 
-def test_back_slashes_are_folders(packed, tmp_path):
+def test_back_slashes_are_folders(packed):
     members = {"data/sub/a.txt": b"a", "data/sub/b.txt": b"b"}
     path = packed([("data/sub/", b""), *members.items()], zipfile.ZIP_DEFLATED)
     path.write_bytes(path.read_bytes().replace(b"data/sub/", b"data\\sub\\"))
-    assert unpack(path, tmp_path / "out", everything, max_bytes=MEGABYTE) == list(members)
-    assert {n: (tmp_path / "out" / n).read_bytes() for n in members} == members
+    assert dict(offered(path).read()) == members
 
 
 def test_back_slashes_share_places(packed):
@@ -175,12 +170,12 @@ def test_an_unknown_compression_is_named(packed, method, name):
 
 def test_too_many_bytes(packed):
     path = packed({"a.jpg": b"\x5a" * 700, "b.jpg": b"\xa5" * 301})
-    assert list_files(path, max_bytes=1001) == ["a.jpg", "b.jpg"]
+    assert list(offered(path, max_bytes=1001).members) == ["a.jpg", "b.jpg"]
     refused(path, "unpacks to 1,001 bytes, more than 1,000", max_bytes=1000)
 
 
 def test_too_many_members(packed, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 2)
+    monkeypatch.setattr(archives, "_MAX_MEMBERS", 2)
     refused(packed(FILES), "has 3 members, more than 2")
 
 
@@ -257,7 +252,7 @@ def test_no_archive_at_all(tmp_path, content, nature):
     refused(path, nature)
 
 
-def test_trouble_of_the_machine_is_not_blamed_on_the_archive(packed, tmp_path, monkeypatch):
+def test_trouble_of_the_machine_is_not_blamed_on_the_archive(packed, monkeypatch):
     path = packed(FILES)
 
     def full(*_):
@@ -265,13 +260,4 @@ def test_trouble_of_the_machine_is_not_blamed_on_the_archive(packed, tmp_path, m
 
     monkeypatch.setattr(zipfile.ZipFile, "open", full)
     with pytest.raises(OSError, match="No space left"):
-        unpack(path, tmp_path / "out", everything, max_bytes=MEGABYTE)
-    assert sorted(tmp_path.iterdir()) == [path]
-
-
-def test_an_existing_folder_is_not_touched(packed, tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.txt").write_text("mine")
-    with pytest.raises(FileExistsError):
-        unpack(packed(FILES), tmp_path / "out", everything, max_bytes=MEGABYTE)
-    assert [p.name for p in (tmp_path / "out").iterdir()] == ["mine.txt"]
+        dict(offered(path).read())

@@ -567,15 +567,7 @@ def test_the_published_single_files_of_the_motions(tmp_path):
     assert "all_asfamc/subjects/, 61 files" in text
     assert "http://mocap.cs.cmu.edu/subjects/ [plain HTTP]" in text
     assert "https://mocap.cs.cmu.edu/subjects/ [invalid certificate]" in text
-    (single, whole) = catalog.read_published("cmu_mocap").ways
-    urls = {
-        file.file: file.urls
-        for file in download._missing(dataset_of("cmu_mocap"), single, tmp_path)
-    }
-    assert urls["all_asfamc/subjects/09/09_01.amc"] == (
-        "http://mocap.cs.cmu.edu/subjects/09/09_01.amc",
-        "https://mocap.cs.cmu.edu/subjects/09/09_01.amc",
-    )
+    whole = catalog.read_published("cmu_mocap").ways[1]
     assert [archive.file for archive in whole.archives] == ["allasfamc.zip"]
 
 
@@ -697,8 +689,8 @@ def test_two_at_once_fetch_once(place, server):
 
 
 def test_a_killed_process_leaves_nothing_that_matters(place, server):
-    (place.folder / ".downloading").mkdir(parents=True)
-    (place.folder / ".downloading" / "a.zip").write_bytes(ZIP[:50])
+    (place.folder / ".partial").mkdir(parents=True)
+    (place.folder / ".partial" / "a.zip").write_bytes(ZIP[:50])
     (place.folder / ".lock").touch()
     server.routes = {"/a.zip": [OK]}
     place.prepare()

@@ -1,5 +1,6 @@
 """From archives, whole or not, to verified raw files and their list."""
 
+import functools
 import hashlib
 import io
 import os
@@ -12,8 +13,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from replication.data import archives, catalog
-from replication.data.archives import ArchiveError
+from replication.data import catalog
+from replication.data.archives import ArchiveError, Offer
 from replication.data.catalog import DataSetError
 from replication.data.images import load_grey
 from replication.data.manifest import Prepared, groups_of, read_manifest, write_manifest
@@ -284,21 +285,20 @@ def test_nothing_is_unpacked_again_when_the_archives_move_or_vanish(place, tmp_p
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(place, monkeypatch):
-    unpack = archives.unpack
+    read = Offer.read
 
-    def interrupted(path, destination, *rest, **options):
-        if path.name == "T06-T10.zip":
-            destination.mkdir()
-            (destination / "half").write_bytes(b"half")
-            raise KeyboardInterrupt
-        return unpack(path, destination, *rest, **options)
+    def interrupted(offer, *rest):
+        for number, found in enumerate(read(offer, *rest)):
+            if offer.name == "T06-T10.zip" and number == 1:
+                raise KeyboardInterrupt
+            yield found
 
-    monkeypatch.setattr(archives, "unpack", interrupted)
+    monkeypatch.setattr(Offer, "read", interrupted)
     with pytest.raises(KeyboardInterrupt):
         place.prepare()
     stamps = place.stamps()
     assert place.files() == FIRST
-    monkeypatch.setattr(archives, "unpack", unpack)
+    monkeypatch.setattr(Offer, "read", read)
     assert place.prepare().describe() == "4 images"
     assert place.files() == {**FIRST, **SECOND}
     assert {file: place.stamps()[file] for file in stamps} == stamps
@@ -374,6 +374,7 @@ def test_a_new_generator_version_starts_afresh(place, monkeypatch):
 def test_synthetic_files_are_written_once_and_repaired(place, monkeypatch):
     calls = []
 
+    @functools.wraps(write_synthetic)  # the sizes are read off the signature
     def counted(folder, **parameters):
         calls.append(parameters)
         write_synthetic(folder, **parameters)

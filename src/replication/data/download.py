@@ -13,22 +13,19 @@ named before they are used; the checks are what makes their files count.
 from __future__ import annotations
 
 import fcntl
-import lzma
 import shutil
 import sys
-import tarfile
 import threading
 import time
 import warnings
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pooch
 import requests
@@ -37,27 +34,26 @@ import urllib3
 
 from replication.data.archives import (
     ArchiveError,
+    Offer,
     fault_of_name,
     nature_of,
-    offer_of_archive,
+    offer_of,
     sum_as_listed,
 )
 from replication.data.catalog import (
     Archive,
     DataSet,
     DataSetError,
-    Published,
     Way,
-    place_of,
     read_checksums,
     read_published,
 )
 from replication.data.manifest import standing
+from replication.digests import PARTIAL, empty_partial
 from replication.io import set_aside
 
 __all__ = ["PATIENCE", "DownloadError", "Patience", "describe_missing", "fetch"]
 
-_PARCEL = ".downloading"  # inside the folder of archives, so that moving a file out is renaming
 _LOCK = ".lock"
 _TAR = (".tar", ".tar.gz", ".tgz")
 _BYTES_PER_SECOND = 1_000_000  # for the estimate of the time; said beside it
@@ -79,7 +75,7 @@ class _Cut(_Rejected):
     """An answer ended too early; the next one may be whole."""
 
 
-class _TooSlow(Exception):
+class _TooSlow(requests.Timeout):
     """An answer would take days."""
 
 
@@ -134,28 +130,23 @@ def fetch(
     DownloadError
         If no way to the data set is complete in the end. What was fetched and checked stays.
     """
-    published = read_published(dataset.name)
-    if not _broken(dataset, published, folder) and _is_at_hand(dataset, folder, raw):
+    shelf = _Shelf(dataset, folder)
+    if not shelf.broken() and shelf.is_filled(raw):
         return
     try:
         with _alone(folder):
-            faults = [
-                f"{path}\n      {fault}; set aside as {set_aside(path).name}"
-                for path, fault in _broken(dataset, published, folder).items()
-            ]
-            for fault in faults:
-                print(fault, flush=True)
+            faults = []
+            for path, fault in shelf.broken().items():
+                faults.append(f"{path}\n      {fault}; set aside as {set_aside(path).name}")
+                print(faults[-1], flush=True)
             # Another process may have fetched it while this one waited.
-            if _is_at_hand(dataset, folder, raw):
-                return
-            print(_terms(dataset, published, folder), flush=True)
-            parcel = folder / _PARCEL
-            shutil.rmtree(parcel, ignore_errors=True)  # of a process that was killed
-            parcel.mkdir()
-            try:
-                _Errand(dataset, folder, parcel, patience or PATIENCE, faults).run(published)
-            finally:
-                shutil.rmtree(parcel, ignore_errors=True)
+            if not shelf.is_filled(raw):
+                print(shelf.terms(), flush=True)
+                empty_partial(folder)  # of a process that was killed
+                try:
+                    _Errand(shelf, patience or PATIENCE, faults).run()
+                finally:
+                    shutil.rmtree(folder / PARTIAL, ignore_errors=True)
     except OSError as error:
         raise DownloadError(
             f"{dataset.name}: cannot write to {folder}: {error.strerror or error}\n"
@@ -165,78 +156,9 @@ def fetch(
 
 
 def describe_missing(dataset: DataSet, folder: Path, raw: Path | None = None) -> str:
-    """Say what is missing of a data set, how large it is and how long it takes, or nothing.
-
-    Parameters
-    ----------
-    dataset, folder, raw
-        As for :func:`fetch`.
-
-    Returns
-    -------
-    str
-        Some lines, or the empty string if nothing is missing.
-    """
-    if _is_at_hand(dataset, folder, raw):
-        return ""
-    return _terms(dataset, read_published(dataset.name), folder)
-
-
-def _is_at_hand(dataset: DataSet, folder: Path, raw: Path | None) -> bool:
-    listed = read_checksums(dataset.name)
-    for place in (raw, folder):
-        if (
-            place is not None
-            and all((place / file).is_file() for file in dataset.files())
-            and standing(place, listed) == listed
-        ):
-            return True
-    return any(not _missing(dataset, way, folder) for way in read_published(dataset.name).ways)
-
-
-def _missing(dataset: DataSet, way: Way, folder: Path) -> list[Archive]:
-    """List the files of a way that are not there whole, single files in place of their folder."""
-    return [
-        file
-        for file in _files(dataset, way)
-        if not (folder / file.file).is_file()
-        or _is_packed(dataset, file, folder)
-        or _fault_at(dataset, file, folder)
-    ]
-
-
-def _broken(dataset: DataSet, published: Published, folder: Path) -> dict[Path, str]:
-    """Say what is wrong with files that lie at their place."""
-    files = [file for way in published.ways for file in _files(dataset, way)]
-    faults = {folder / file.file: _fault_at(dataset, file, folder) for file in files}
-    return {path: fault for path, fault in faults.items() if fault}
-
-
-def _files(dataset: DataSet, way: Way) -> list[Archive]:
-    return [
-        file
-        for archive in way.archives
-        for file in (_single_files(dataset, archive) if archive.is_folder else [archive])
-    ]
-
-
-def _is_packed(dataset: DataSet, archive: Archive, folder: Path) -> bool:
-    """Tell whether it is a tar archive, put there by hand, that nobody has unpacked yet."""
-    return archive.file.endswith(_TAR) and not all(
-        (folder / file).is_file() for file in dataset.files()
-    )
-
-
-def _single_files(dataset: DataSet, archive: Archive) -> list[Archive]:
-    return [
-        replace(
-            archive,
-            file=file,
-            urls=tuple(url + quote(file.removeprefix(archive.file)) for url in archive.urls),
-        )
-        for file in dataset.files()
-        if file.startswith(archive.file)
-    ]
+    """Say what :func:`fetch` would fetch, how large it is and how long it takes, or nothing."""
+    shelf = _Shelf(dataset, folder)
+    return "" if shelf.is_filled(raw) else shelf.terms()
 
 
 @contextmanager
@@ -252,50 +174,257 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-@dataclass
-class _Errand:
-    """One attempt to fetch a data set."""
+class _Shelf:
+    """A data set's folder of archives: what is there, what is missing and how to get it."""
 
-    dataset: DataSet
-    folder: Path
-    parcel: Path
-    patience: Patience
-    faults: list[str]
-    """What went wrong so far, a line each."""
-    silent: dict[str, str] = field(default_factory=dict)
-    """Hosts that did not answer, which are not asked again for each of many files."""
+    def __init__(self, dataset: DataSet, folder: Path) -> None:
+        self.dataset, self.folder = dataset, folder
+        self.published = read_published(dataset.name)
+        self._files, self._listed = dataset.files(), read_checksums(dataset.name)
 
-    def run(self, published: Published) -> None:
-        """Try one way after the other."""
-        for way in published.ways:
-            missing = _missing(self.dataset, way, self.folder)
-            # One file that cannot be had makes the others of its way useless.
-            if all(self._get(archive) for archive in missing):
-                return
-        raise DownloadError(_instructions(self.dataset, published, self.folder, self.faults))
-
-    def _get(self, archive: Archive) -> bool:
-        """Fetch one file from the first address that gives the right one."""
-        here = self.folder / archive.file
-        if here.is_file():
-            self._put(archive, here)
-            return True
-        for url in archive.urls:
-            fault = self._get_from(archive, url)
-            if fault is None:
+    def is_filled(self, raw: Path | None) -> bool:
+        """Tell whether there is all of the data set, here or unpacked, or all of one way to it."""
+        for place in (raw, self.folder):
+            if (
+                place is not None
+                and all((place / file).is_file() for file in self._files)
+                and standing(place, self._listed) == self._listed
+            ):
                 return True
-            self.faults.append(f"{url}\n      {fault}")
+        return any(not self.missing(way) for way in self.published.ways)
+
+    def missing(self, way: Way) -> list[Archive]:
+        """List the files of a way that are not there whole, nor, of a tar archive, unpacked."""
+        return [
+            file
+            for file in self._files_of(way)
+            if not self._is_unpacked(file)
+            and (
+                file.file.endswith(_TAR)
+                or not (self.folder / file.file).is_file()
+                or self._fault(file)
+            )
+        ]
+
+    def broken(self) -> dict[Path, str]:
+        """Say what is wrong with files that lie at their place."""
+        files = [file for way in self.published.ways for file in self._files_of(way)]
+        faults = {self.folder / file.file: self._fault(file) for file in files}
+        return {path: fault for path, fault in faults.items() if fault}
+
+    def _files_of(self, way: Way) -> list[Archive]:
+        """List what is fetched for a way, single files in place of their folder."""
+        return [
+            each
+            for archive in way.archives
+            for each in (self._single_files(archive) if archive.is_folder else [archive])
+        ]
+
+    def _single_files(self, folder: Archive) -> list[Archive]:
+        return [
+            replace(
+                folder,
+                file=file,
+                urls=tuple(url + quote(file.removeprefix(folder.file)) for url in folder.urls),
+            )
+            for file in self._files
+            if file.startswith(folder.file)
+        ]
+
+    def _is_unpacked(self, file: Archive) -> bool:
+        """Tell whether it is a tar archive whose files lie beside it."""
+        return file.file.endswith(_TAR) and all((self.folder / f).is_file() for f in self._files)
+
+    def _fault(self, file: Archive) -> str:
+        """Say what is wrong with a file that somebody has put at its place; parts will do."""
+        path = self.folder / file.file
+        if self._is_unpacked(file) or not path.is_file():
+            return ""
+        return _known_fault(self.dataset, replace(file, checksum=""), path, path.stat().st_mtime_ns)
+
+    def put(self, file: Archive, path: Path) -> None:
+        """Move a checked file, and what is in a tar archive before it, to the final place."""
+        moves = {file.file: path}
+        if file.file.endswith(_TAR):
+            moves = _unpacked(offer_of(self.dataset, path), self.folder / PARTIAL) | moves
+        for place, source in moves.items():
+            target = self.folder / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(target)
+
+    def terms(self) -> str:
+        """Describe the ways to a data set: files, sizes, time, addresses, terms, citation."""
+        lines = [
+            f"{self.published.title} ({self.dataset.name}) is not complete in {self.folder}",
+        ]
+        every = [archive for way in self.published.ways for archive in way.archives]
+        lines += [f"  terms: {terms}" for terms in dict.fromkeys(a.licence for a in every)]
+        lines += [f"  cite: {cited}" for cited in dict.fromkeys(a.citation for a in every)]
+        for number, way in enumerate(self.published.ways):
+            missing = {file.file for file in self.missing(way)}
+            rows = [a for a in way.archives if any(file.startswith(a.file) for file in missing)]
+            name = f" ({way.name})" if way.name else ""
+            lines.append(f"  {'or' if number else 'missing'}{name}: {_effort(rows)}")
+            for archive in rows:
+                count = sum(file.startswith(archive.file) for file in missing)
+                what = f"{count} files" if archive.is_folder else _size(archive.n_bytes)
+                lines.append(f"    {archive.file}, {what}")
+                lines += [f"      {url}{_warning(archive, url)}" for url in archive.urls]
+        if any("[" in line for line in lines):
+            lines.append(
+                "  [...]: nobody vouches for the sender; files count only after their check"
+            )
+        lines += [
+            f"  by hand, if you may have it: {a.file} ({a.licence}), published at "
+            f"{', '.join(a.urls)}"
+            for a in self.published.by_hand
+        ]
+        return "\n".join(lines)
+
+    def instructions(self, faults: Sequence[str]) -> str:
+        """Say on one page what failed and which file to put where."""
+        lines = [f"{self.dataset.name} could not be fetched. What was tried:"]
+        lines += [f"  {fault}" for fault in faults]
+        lines += ["", self.terms(), ""]
+        lines.append(
+            "Get the files of one of these ways from wherever they still are, and put them at"
+        )
+        for number, way in enumerate(self.published.ways):
+            first, *others = [self.folder / archive.file for archive in way.archives]
+            lines.append(f"  {'or at' if number else '     '} {first}")
+            lines += [f"        {path}" for path in others]
+        lines += [
+            f"  or the unpacked files in the published layout: {self.folder / self._files[0]} ...",
+            "Then check them and give the same command again; nothing is fetched twice:",
+            f"  python -m replication.data verify {self.folder.parent}",
+            "Part of the data set is enough with ALLOW_SUBSET=true (allow_subset: true); none of "
+            "it is\nneeded with source: embedded, which makes synthetic data.",
+        ]
+        return "\n".join(lines)
+
+
+def _effort(archives: Sequence[Archive]) -> str:
+    sizes = [archive.n_bytes for archive in archives if archive.n_bytes is not None]
+    if len(sizes) < len(archives):
+        return "size and time unknown"
+    minutes = max(1, round(sum(sizes) / _BYTES_PER_SECOND / 60))
+    speed = _size(_BYTES_PER_SECOND)
+    return f"about {_size(sum(sizes))}, about {minutes} min at {speed} a second"
+
+
+def _size(n_bytes: int | None) -> str:
+    if n_bytes is None:
+        return "size unknown"
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes >= 1e6 else f"{n_bytes:,} bytes"
+
+
+def _warning(archive: Archive, url: str) -> str:
+    if url.startswith("http:"):
+        return " [plain HTTP]"
+    return " [invalid certificate]" if archive.invalid_certificate else ""
+
+
+# --- what counts as the published file -----------------------------------------------------------
+
+
+@cache
+def _known_fault(dataset: DataSet, archive: Archive, path: Path, mtime_ns: int) -> str:
+    """Judge a file once for as long as it does not change."""
+    return _fault_of(dataset, archive, path)
+
+
+def _fault_of(dataset: DataSet, archive: Archive, path: Path) -> str:
+    """Say why a file is not what was published; empty if it is."""
+    listed = read_checksums(dataset.name)
+    if archive.checksum:
+        kind, _, expected = archive.checksum.partition(":")
+        found = pooch.file_hash(str(path), alg=kind)
+        if found != expected:
+            return (
+                f"is {nature_of(path) or 'not the published file'} ({_size(path.stat().st_size)}, "
+                f"{kind} {found}; published: {_size(archive.n_bytes)}, {expected})"
+            )
+    if archive.file.endswith((".zip", *_TAR)):
+        try:
+            offer = offer_of(dataset, path)
+            # All of them before the first is judged: damage may show at the end.
+            sums = dict(offer.sums(listed))
+        except ArchiveError as error:
+            return error.fault
+        if not sums:
+            return offer.describe_nothing(dataset.items)
+    else:
+        if archive.file not in listed and (fault := dataset.fault_of(path)):
+            return f"is {nature_of(path) or 'not the published file'}: {fault}"
+        sums = {archive.file: sum_as_listed(path.read_bytes(), archive.file, listed)}
+    for file, sha256 in sums.items():
+        if listed.get(file, sha256) != sha256:
+            return (
+                f"is {nature_of(path) or 'intact'}, but holds another {file} than was published "
+                f"(sha256 {sha256}, published {listed[file]})"
+            )
+    return ""
+
+
+def _unpacked(tar: Offer, folder: Path) -> dict[str, Path]:
+    """Unpack a tar archive, which the archives stage does not read; its terms travel along."""
+    names = {member.rpartition("/")[2]: member for member in tar.ignored}
+    notices = {
+        name: member
+        for name, member in names.items()
+        if name.upper().startswith("README") and not fault_of_name(name)
+    }
+    unpacked = {}
+    for place, content in tar.read({**notices, **tar.members}):
+        unpacked[place] = folder / "unpacked" / place
+        unpacked[place].parent.mkdir(parents=True, exist_ok=True)
+        unpacked[place].write_bytes(content)
+    return unpacked
+
+
+# --- the way here ---------------------------------------------------------------------------------
+
+
+class _Errand:
+    """One attempt to fetch a data set; ``faults`` gets a line for each thing that goes wrong."""
+
+    def __init__(self, shelf: _Shelf, patience: Patience, faults: list[str]) -> None:
+        self._shelf, self._patience, self._faults = shelf, patience, faults
+        # Hosts that did not answer, which are not asked again for each of many files.
+        self._silent: dict[str, str] = {}
+
+    def run(self) -> None:
+        """Try one way after the other."""
+        for way in self._shelf.published.ways:
+            # One file that cannot be had makes the others of its way useless.
+            if all(self._get(file) for file in self._shelf.missing(way)):
+                return
+        raise DownloadError(self._shelf.instructions(self._faults))
+
+    def _get(self, file: Archive) -> bool:
+        """Fetch one file from the first address that gives the right one."""
+        here = self._shelf.folder / file.file
+        if here.is_file():
+            self._shelf.put(file, here)
+            return True
+        path = self._shelf.folder / PARTIAL / here.name
+        for url in file.urls:
+            fault = self._fault_of_transfer(file, url, path) or _fault_of(
+                self._shelf.dataset, file, path
+            )
+            if not fault:
+                self._shelf.put(file, path)
+                return True
+            self._faults.append(f"{url}\n      {fault}")
         return False
 
-    def _get_from(self, archive: Archive, url: str) -> str | None:
-        """Fetch one file from one address; return what is wrong, if anything is."""
-        host = url.split("/")[2]
-        if host in self.silent:
-            return self.silent[host]
-        path = self.parcel / Path(archive.file).name
+    def _fault_of_transfer(self, file: Archive, url: str, path: Path) -> str:
+        """Bring the bytes from one address; say what is wrong, if anything is."""
+        host = urlsplit(url).netloc
+        if host in self._silent:
+            return self._silent[host]
         try:
-            self._transfer(archive, url, path)
-            _check(self.dataset, archive, path)
+            self._transfer(file, url, path)
         except _Rejected as error:
             return str(error)
         except requests.HTTPError as error:
@@ -304,60 +433,46 @@ class _Errand:
             return "its certificate is not valid"
         except requests.TooManyRedirects:
             return "redirects without end"
-        except (requests.ConnectionError, requests.Timeout, _TooSlow) as error:
-            late = isinstance(error, (requests.Timeout, _TooSlow)) or "timed out" in str(error)
-            self.silent[host] = "the answer takes too long" if late else "cannot be reached"
-            return self.silent[host]
+        except (requests.ConnectionError, requests.Timeout) as error:
+            late = isinstance(error, requests.Timeout) or "timed out" in str(error)
+            self._silent[host] = "the answer takes too long" if late else "cannot be reached"
+            return self._silent[host]
         except (requests.RequestException, ValueError) as error:
             return f"the answer makes no sense ({error})"
         except OSError as error:
             return f"{error.strerror or error}; make room or name another folder of archives"
-        self._put(archive, path)
-        return None
+        return ""
 
-    def _transfer(self, archive: Archive, url: str, path: Path) -> None:
+    def _transfer(self, file: Archive, url: str, path: Path) -> None:
         """Bring the bytes, with further attempts if the fault may pass."""
-        free = shutil.disk_usage(self.parcel).free
-        if archive.n_bytes is not None and free < archive.n_bytes:
-            raise _Rejected(
-                f"{archive.file} needs about {_size(archive.n_bytes)}, {_size(free)} are free; "
-                "make room or name another folder of archives"
-            )
-        # The listed size is a rough one.
-        most = self.dataset.max_archive_bytes
-        if archive.n_bytes is not None:
-            most = min(most, 2 * archive.n_bytes + _CHUNK)
+        most = self._shelf.dataset.max_archive_bytes
+        if file.n_bytes is not None:
+            free = shutil.disk_usage(path.parent).free
+            if free < file.n_bytes:
+                raise _Rejected(
+                    f"{file.file} needs about {_size(file.n_bytes)}, {_size(free)} are free; "
+                    "make room or name another folder of archives"
+                )
+            # The listed size is a rough one.
+            most = min(most, 2 * file.n_bytes + _CHUNK)
         for attempt in tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self.patience.attempts),
-            wait=tenacity.wait_exponential(multiplier=self.patience.pause),
+            stop=tenacity.stop_after_attempt(self._patience.attempts),
+            wait=tenacity.wait_exponential(multiplier=self._patience.pause),
             retry=tenacity.retry_if_exception(_may_pass),
             reraise=True,
         ):
-            with attempt, path.open("wb") as file:
-                body = _Body(file, most)
+            with attempt, path.open("wb") as stream, warnings.catch_warnings():
+                # Said to the user already, and the file is checked.
+                warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
+                body = _Body(stream, most)
                 downloader = pooch.HTTPDownloader(
                     progressbar=sys.stderr.isatty(),  # a log gets no bar
                     chunk_size=_CHUNK,
-                    timeout=(self.patience.connect, self.patience.read),
-                    verify=not archive.invalid_certificate,
+                    timeout=(self._patience.connect, self._patience.read),
+                    verify=not file.invalid_certificate,
                     hooks={"response": body.look_at},
                 )
-                with warnings.catch_warnings():
-                    # Said to the user already, and the file is checked.
-                    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
-                    body.fill(partial(downloader, url, body, None), self.patience)
-
-    def _put(self, archive: Archive, path: Path) -> None:
-        """Move a checked file, and what is in a tar archive before it, to the final place."""
-        if archive.file.endswith(_TAR):
-            unpacked = self.parcel / "unpacked"
-            for place in _unpack_tar(self.dataset, path, unpacked):
-                target = self.folder / place
-                target.parent.mkdir(parents=True, exist_ok=True)
-                (unpacked / place).replace(target)
-        target = self.folder / archive.file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        path.replace(target)
+                body.fill(partial(downloader, url, body, None), self._patience)
 
 
 class _Body:
@@ -387,8 +502,18 @@ class _Body:
     def fill(self, transfer: Callable[[], None], patience: Patience) -> None:
         """Transfer within the time that the patience allows."""
         done: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                transfer()
+                done.set_result(None)
+            except BaseException as error:
+                done.set_exception(error)
+            for answer in self._answers:  # after an error pooch leaves the connection open
+                answer.close()
+
         # A time-out is between two pieces, and none of them covers names and headers.
-        threading.Thread(target=self._run, args=(transfer, done), daemon=True).start()
+        threading.Thread(target=run, daemon=True).start()
         start = time.monotonic()
         while not wait([done], timeout=_PULSE_S).done:
             seconds = time.monotonic() - start - patience.connect - patience.read - patience.slack
@@ -407,19 +532,6 @@ class _Body:
         if self._n_bytes == 0:
             raise _Rejected(f"empty answer (status {self._answers[-1].status_code})")
 
-    def _run(self, transfer: Callable[[], None], done: Future[None]) -> None:
-        fault: BaseException | None = None
-        try:
-            transfer()
-        except BaseException as error:
-            fault = error
-        for answer in self._answers:  # after an error pooch leaves the connection open
-            answer.close()
-        if fault is None:
-            done.set_result(None)
-        else:
-            done.set_exception(fault)
-
 
 def _status(error: requests.HTTPError) -> int:
     assert error.response is not None  # pooch raises the error for an answer
@@ -430,184 +542,6 @@ def _may_pass(error: BaseException) -> bool:
     if isinstance(error, requests.HTTPError):
         return _status(error) in _PASSING
     passing = (requests.ConnectionError, requests.Timeout, _Cut)
-    return isinstance(error, passing) and not isinstance(error, requests.exceptions.SSLError)
-
-
-def _fault_at(dataset: DataSet, archive: Archive, folder: Path) -> str:
-    """Say what is wrong with a file that somebody has put at its place; parts will do."""
-    path = folder / archive.file
-    # A tar archive whose files lie beside it has been read.
-    is_read = archive.file.endswith(_TAR) and not _is_packed(dataset, archive, folder)
-    if is_read or not path.is_file():
-        return ""
-    return _known_fault(dataset, replace(archive, checksum=""), path, path.stat().st_mtime_ns)
-
-
-@cache
-def _known_fault(dataset: DataSet, archive: Archive, path: Path, mtime_ns: int) -> str:
-    del mtime_ns  # a file that has changed is judged again
-    try:
-        _check(dataset, archive, path)
-    except _Rejected as error:
-        return str(error)
-    return ""
-
-
-def _check(dataset: DataSet, archive: Archive, path: Path) -> None:
-    """Raise an error unless a file that arrived is what was published."""
-    listed = read_checksums(dataset.name)
-    if archive.checksum:
-        kind, _, expected = archive.checksum.partition(":")
-        found = pooch.file_hash(str(path), alg=kind)
-        if found != expected:
-            raise _Rejected(
-                f"is {nature_of(path) or 'not the published file'} ({_size(path.stat().st_size)}, "
-                f"{kind} {found}; published: {_size(archive.n_bytes)}, {expected})"
-            )
-    try:
-        if archive.file.endswith(".zip"):
-            offer = offer_of_archive(dataset, path)
-            if not offer.members:
-                raise _Rejected(offer.describe_nothing(dataset.items))
-            sums = offer.sums(listed)
-        elif archive.file.endswith(_TAR):
-            sums = _tar_sums(dataset, path, listed)
-        else:
-            if archive.file not in listed and (fault := dataset.fault_of(path)):
-                raise _Rejected(f"is {nature_of(path) or 'not the published file'}: {fault}")
-            sums = iter([(archive.file, sum_as_listed(path.read_bytes(), archive.file, listed))])
-        # All of them before the first is judged: damage may show at the end.
-        found_sums = dict(sums)
-    except ArchiveError as error:
-        raise _Rejected(error.fault) from error
-    if not found_sums:
-        raise _Rejected(f"holds none of the {dataset.items}")
-    for file, sha256 in found_sums.items():
-        if listed.get(file, sha256) != sha256:
-            raise _Rejected(
-                f"is {nature_of(path) or 'intact'}, but holds another {file} than was published "
-                f"(sha256 {sha256}, published {listed[file]})"
-            )
-
-
-def _tar_sums(dataset: DataSet, path: Path, listed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for place, content in _tar_items(dataset, path):
-        yield place, sum_as_listed(content, place, listed)
-
-
-def _unpack_tar(dataset: DataSet, path: Path, destination: Path) -> list[str]:
-    """Unpack the items of a tar archive, which the archives stage does not read."""
-    places = []
-    for place, content in _tar_items(dataset, path, with_notices=True):
-        (destination / place).parent.mkdir(parents=True, exist_ok=True)
-        (destination / place).write_bytes(content)
-        places.append(place)
-    return places
-
-
-def _tar_items(
-    dataset: DataSet, path: Path, *, with_notices: bool = False
-) -> Iterator[tuple[str, bytes]]:
-    """Yield published path and content of each item, and of read-me files, whose terms travel."""
-    total = 0
-    try:
-        with tarfile.open(path, "r:*") as archive:
-            for info in archive:
-                name = info.name.rpartition("/")[2]
-                place = place_of(dataset, info.name)
-                if place is None and with_notices and name.upper().startswith("README"):
-                    place = name
-                if place is None or not info.isfile():
-                    continue
-                if fault := fault_of_name(place):
-                    raise ArchiveError(path, f"member {name[:60]!r} {fault}")
-                total += info.size
-                _check_total(dataset, path, total)
-                stream = archive.extractfile(info)
-                assert stream is not None  # only of files that are no regular ones
-                yield place, stream.read()
-            # The checksum of a compressed archive stands behind the last member.
-            while archive.fileobj is not None and (rest := archive.fileobj.read(_CHUNK)):
-                total += len(rest)
-                _check_total(dataset, path, total)
-    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        nature = (
-            nature_of(path) or f"corrupt, cut or no tar archive ({str(error).partition(':')[0]})"
-        )
-        raise ArchiveError(path, f"is {nature}") from error
-
-
-def _check_total(dataset: DataSet, path: Path, n_bytes: int) -> None:
-    if n_bytes > dataset.max_archive_bytes:
-        raise ArchiveError(path, f"unpacks to more than {dataset.max_archive_bytes:,} bytes")
-
-
-def _terms(dataset: DataSet, published: Published, folder: Path) -> str:
-    """Describe the ways to a data set: files, sizes, time, addresses, terms, citation."""
-    lines = [f"{published.title} ({dataset.name}) is not complete in {folder}"]
-    every = [archive for way in published.ways for archive in way.archives]
-    lines += [f"  terms: {terms}" for terms in dict.fromkeys(a.licence for a in every)]
-    lines += [f"  cite: {cited}" for cited in dict.fromkeys(a.citation for a in every)]
-    for number, way in enumerate(published.ways):
-        missing = {file.file for file in _missing(dataset, way, folder)}
-        rows = [a for a in way.archives if any(file.startswith(a.file) for file in missing)]
-        name = f" ({way.name})" if way.name else ""
-        lines.append(f"  {'or' if number else 'missing'}{name}: {_effort(rows)}")
-        for archive in rows:
-            count = sum(file.startswith(archive.file) for file in missing)
-            what = f"{count} files" if archive.is_folder else _size(archive.n_bytes)
-            lines.append(f"    {archive.file}, {what}")
-            lines += [f"      {url}{_warning(archive, url)}" for url in archive.urls]
-    if any("[" in line for line in lines):
-        lines.append("  [...]: nobody vouches for the sender; files count only after their check")
-    lines += [
-        f"  by hand, if you may have it: {a.file} ({a.licence}), published at {', '.join(a.urls)}"
-        for a in published.by_hand
-    ]
-    return "\n".join(lines)
-
-
-def _effort(archives: Sequence[Archive]) -> str:
-    sizes = [archive.n_bytes for archive in archives if archive.n_bytes is not None]
-    if len(sizes) < len(archives):
-        return "size and time unknown"
-    minutes = max(1, round(sum(sizes) / _BYTES_PER_SECOND / 60))
-    speed = _size(_BYTES_PER_SECOND)
-    return f"about {_size(sum(sizes))}, about {minutes} min at {speed} a second"
-
-
-def _size(n_bytes: int | None) -> str:
-    if n_bytes is None:
-        return "size unknown"
-    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes >= 1e6 else f"{n_bytes:,} bytes"
-
-
-def _warning(archive: Archive, url: str) -> str:
-    if url.startswith("http:"):
-        return " [plain HTTP]"
-    if archive.invalid_certificate:
-        return " [invalid certificate]"
-    return ""
-
-
-def _instructions(
-    dataset: DataSet, published: Published, folder: Path, faults: Sequence[str]
-) -> str:
-    """Say on one page what failed and which file to put where."""
-    lines = [f"{dataset.name} could not be fetched. What was tried:"]
-    lines += [f"  {fault}" for fault in faults]
-    lines += ["", _terms(dataset, published, folder), ""]
-    lines.append("Get the files of one of these ways from wherever they still are, and put them at")
-    for number, way in enumerate(published.ways):
-        lines += [f"  {'or at' if number else '     '} {folder / a.file}" for a in way.archives[:1]]
-        lines += [f"        {folder / archive.file}" for archive in way.archives[1:]]
-    lines += [
-        f"  or the unpacked files in the published layout: {folder / dataset.files()[0]} ...",
-        "Then check them and give the same command again; nothing is fetched twice:",
-        f"  python -m replication.data verify {folder.parent}",
-        "Part of the data set is enough with ALLOW_SUBSET=true (allow_subset: true); none of it is",
-        "needed with source: embedded, which makes synthetic data.",
-    ]
-    return "\n".join(lines)
+    return isinstance(error, passing) and not isinstance(
+        error, (requests.exceptions.SSLError, _TooSlow)
+    )

@@ -32,6 +32,7 @@ __all__ = [
     "groups_of",
     "raw_files",
     "read_manifest",
+    "some_of",
     "standing",
     "write_manifest",
 ]
@@ -130,10 +131,10 @@ class Prepared:
         found = []
         if self.ignored:
             found.append(f"left out as no {self.items} ({len(self.ignored):,}): ")
-            found[-1] += _some(self.ignored)
+            found[-1] += some_of(self.ignored)
         if self.copies:
             found.append(f"copies, which folds do not part ({len(self.copies):,}): ")
-            found[-1] += _some([f"{file} is {note}" for file, note in self.copies.items()])
+            found[-1] += some_of([f"{file} is {note}" for file, note in self.copies.items()])
         return [f"{self.dataset}: {remark}" for remark in found]
 
     def summary(self) -> dict[str, Any]:
@@ -153,7 +154,8 @@ class Prepared:
         }
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """Name the first few of many."""
     return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
