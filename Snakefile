@@ -5,14 +5,9 @@ min_version("9.9")
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
-include: "workflow/rules/features.smk"
-include: "workflow/rules/faces.smk"
-include: "workflow/rules/transport.smk"
-include: "workflow/rules/hmm.smk"
+include: "workflow/rules/images.smk"
+include: "workflow/rules/motion.smk"
 include: "workflow/rules/music.smk"
-include: "workflow/rules/evaluation.smk"
-include: "workflow/rules/figures.smk"
-include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 
 

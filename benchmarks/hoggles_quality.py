@@ -23,13 +23,13 @@ import pandas as pd
 
 from replication.data.sources import prepare
 from replication.images.animal_faces import load_faces
-from replication.images.hoggles import (
+from replication.images.hoggles.dictionary import (
     PairedDictionary,
-    hoggles,
     learn_dictionary,
     read_pd_mat,
     sample_photographs,
 )
+from replication.images.hoggles.inversion import hoggles
 
 
 def some_faces(per_class: int, side: int) -> tuple[list[str], np.ndarray]:

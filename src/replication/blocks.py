@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -31,6 +31,7 @@ from typing import Any
 
 import pandas as pd
 
+from replication.dependencies import code_digest
 from replication.digests import check_digests, check_sums
 from replication.io import (
     AlteredFileError,
@@ -51,20 +52,6 @@ _IDENTITY = "identity.json"
 _SETTINGS = ("images", "dictionary", "density", "cooccurrence", "sliced_wasserstein")
 _SVM_SETTINGS = ("folds", "inner_folds", "C", "gamma", "degree")
 
-#: Code that computes a block from the raw images.
-_CODE = (
-    "sliced_wasserstein",
-    "replication/images/animal_faces.py",
-    "replication/data/images.py",
-    "replication/images/cooccurrence.py",
-    "replication/images/densities.py",
-    "replication/images/hoggles",
-    "replication/images/matrices.py",
-    "replication/images/multiclass.py",
-    "replication/seeds.py",
-    "replication/images/svm.py",
-)
-
 #: List of the images of an experiment, in the run's folder.
 _IMAGES = {"faces": "features/faces/images.csv", "textures": "data/uiuc_texture.csv"}
 
@@ -73,7 +60,9 @@ class BlockError(ValueError):
     """Blocks cannot be exported, or do not belong to this run."""
 
 
-def identity(config: Mapping[str, Any], run: Path, experiment: str) -> dict[str, Any]:
+def identity(
+    config: Mapping[str, Any], run: Path, experiment: str, scripts: Collection[Path]
+) -> dict[str, Any]:
     """Say what decides the numbers of an experiment's blocks.
 
     Parameters
@@ -83,11 +72,14 @@ def identity(config: Mapping[str, Any], run: Path, experiment: str) -> dict[str,
     run : pathlib.Path
         ``results/<run>``.
     experiment : {"faces", "textures"}
+    scripts : collection of pathlib.Path
+        Scripts that compute a block from the images.
 
     Returns
     -------
     dict
-        ``seed``, ``settings``, ``images_sha256`` and ``code_sha256``.
+        ``seed``, ``settings``, ``images_sha256`` and ``code``, see
+        :func:`replication.dependencies.code_digest`.
 
     Raises
     ------
@@ -108,19 +100,8 @@ def identity(config: Mapping[str, Any], run: Path, experiment: str) -> dict[str,
             "svm": {key: settings["svm"][key] for key in _SVM_SETTINGS},
         },
         "images_sha256": sha256_of(images),
-        "code_sha256": _code_sha256(),
+        "code": code_digest(*scripts),
     }
-
-
-def _code_sha256() -> str:
-    source = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256()
-    for part in _CODE:
-        path = source / part
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            digest.update(f"{file.relative_to(source).as_posix()}\n".encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def _wanted(config: Mapping[str, Any], experiment: str) -> dict[str, list[str]]:
@@ -129,13 +110,17 @@ def _wanted(config: Mapping[str, Any], experiment: str) -> dict[str, list[str]]:
 
 
 def export_blocks(
-    config: Mapping[str, Any], run: Path, destination: Path, experiment: str
+    config: Mapping[str, Any],
+    run: Path,
+    destination: Path,
+    experiment: str,
+    scripts: Collection[Path],
 ) -> list[str]:
     """Copy the finished blocks of a run, gzipped, and say what they were computed with.
 
     Parameters
     ----------
-    config, run, experiment
+    config, run, experiment, scripts
         See :func:`identity`.
     destination : pathlib.Path
         Folder for the blocks. Blocks of the same identity that are already there stay.
@@ -151,7 +136,7 @@ def export_blocks(
         If there is no block, one is altered, or the folder holds altered blocks or such of another
         identity.
     """
-    own = identity(config, run, experiment)
+    own = identity(config, run, experiment, scripts)
     finished = [
         name
         for name in _wanted(config, experiment)
@@ -201,7 +186,11 @@ def _exported_identity(folder: Path, replaced: Collection[str] = ()) -> dict[str
 
 
 def import_blocks(
-    config: Mapping[str, Any], run: Path, source: Path, experiment: str
+    config: Mapping[str, Any],
+    run: Path,
+    source: Path,
+    experiment: str,
+    scripts: Collection[Path],
 ) -> tuple[list[str], list[str]]:
     """Put exported blocks where the run would compute them.
 
@@ -210,7 +199,7 @@ def import_blocks(
 
     Parameters
     ----------
-    config, run, experiment
+    config, run, experiment, scripts
         See :func:`identity`.
     source : pathlib.Path
         Folder written by :func:`export_blocks`.
@@ -232,7 +221,7 @@ def import_blocks(
     matrices = run / f"models/{experiment}/main/matrices.npz"
     if not matrices.is_file():
         raise BlockError(f"{matrices} is missing: make it first (make reproduce TARGET={matrices})")
-    _compare(theirs, identity(config, run, experiment), source)
+    _compare(theirs, identity(config, run, experiment, scripts), source)
     wanted = _wanted(config, experiment)
     imported, ignored = [], []
     for packed in sorted(file for file in files if file.startswith("scores/")):
@@ -251,6 +240,28 @@ def import_blocks(
     return imported, ignored
 
 
+def _planned(config: Mapping[str, Any], options: argparse.Namespace, *arguments: str) -> str:
+    """Ask Snakemake what it would do."""
+    command = [sys.executable, "-m", "snakemake", *arguments, "--dry-run", "--cores", "1"]
+    command += ["--configfile", *map(str, options.configfile)]
+    if options.allow_subset:
+        command += ["--config", f"allow_subset={options.allow_subset}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BlockError(f"Snakemake refuses to plan {arguments[0]}: {done.stderr.strip()}")
+    return done.stdout + done.stderr
+
+
+def _scripts(config: Mapping[str, Any], run: Path, options: argparse.Namespace) -> set[Path]:
+    """Find the scripts that compute a block from the images."""
+    block = next(iter(_wanted(config, options.experiment)))
+    scores, _ = _places(run, options.experiment, block)
+    plan = _planned(config, options, str(scores), "--forceall")
+    rules = re.findall(r"^(?:local)?rule (\w+):", plan, re.MULTILINE)
+    files = {Path(f"workflow/scripts/images/{rule}.py").absolute() for rule in rules}
+    return {file for file in files if file.is_file()}
+
+
 def _check_current(config: Mapping[str, Any], run: Path, options: argparse.Namespace) -> None:
     """Raise an error if Snakemake would compute a finished block again."""
     finished = [
@@ -259,12 +270,7 @@ def _check_current(config: Mapping[str, Any], run: Path, options: argparse.Names
         for scores in [_places(run, options.experiment, name)[0]]
         if scores.is_file()
     ]
-    command = [sys.executable, "-m", "snakemake", *finished, "--dry-run", "--cores", "1"]
-    command += ["--configfile", *map(str, options.configfile)]
-    if options.allow_subset:
-        command += ["--config", f"allow_subset={options.allow_subset}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if finished and "Nothing to be done" not in done.stdout + done.stderr:
+    if finished and "Nothing to be done" not in _planned(config, options, *finished):
         raise BlockError(
             f"{run}: finished blocks do not belong to the present settings, images and code: "
             "Snakemake would compute them again, so they are not exported"
@@ -317,12 +323,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Before Snakemake reads the files, which runs code that they may hold.
         check_config(config, Path("workflow/schemas/config.schema.yaml").absolute())
         run = Path("results", config["run"])
+        scripts = _scripts(config, run, options)
         if options.action == "export":
             _check_current(config, run, options)
-            exported = export_blocks(config, run, options.folder, options.experiment)
+            exported = export_blocks(config, run, options.folder, options.experiment, scripts)
             print(f"{len(exported)} blocks exported to {options.folder}")
         else:
-            imported, ignored = import_blocks(config, run, options.folder, options.experiment)
+            imported, ignored = import_blocks(
+                config, run, options.folder, options.experiment, scripts
+            )
             print(f"{len(imported)} blocks imported, {len(ignored)} not asked for by this run")
     except (BlockError, ConfigError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from replication.digests import AlteredFileError, check_digests, find_altered, known_digests, mend
-from replication.registry import DATASETS, EXPERIMENTS
+from replication.registry import DATASETS, EXPERIMENTS, FIGURES, exhibits_of
 from replication.run_lock import (
     RECORD,
     AnotherRunIsActive,
@@ -203,7 +203,7 @@ def _refuse_without_figures(config: Mapping[str, Any]) -> None:
         for name, experiment in EXPERIMENTS.items()
         if config["datasets"][experiment.dataset]["enabled"]
     ]
-    if not any(EXPERIMENTS[name].figures for name in enabled):
+    if not exhibits_of(FIGURES, enabled):
         raise LaunchError(f"this run has no figure (its experiments: {', '.join(enabled)})")
 
 

@@ -7,19 +7,24 @@ here and the module that the entry names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "COLLECTIONS",
     "DATASETS",
     "EXPERIMENTS",
+    "FEATURES_OF_KIND",
+    "FIGURES",
     "MOTION_METHODS",
-    "PICTURES_OF",
     "RESOURCES",
     "SONG_MODELS",
+    "TABLES",
+    "Exhibit",
     "Experiment",
+    "exhibits_of",
     "experiments_of",
     "standin_of",
 ]
@@ -55,64 +60,249 @@ class Experiment:
         Protocols whose seconds count as results: ``timings/<experiment>_<name>.csv``.
     figdata : tuple of str
         Files of ``figdata/``: what figures draw that is no score.
-    figures : tuple of str
-        Figures that it takes part in.
-    tables : tuple of str
-        Tables that it takes part in.
     """
 
     dataset: str
     metrics: tuple[str, ...]
-    figures: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
     timings: tuple[str, ...] = ()
     figdata: tuple[str, ...] = ()
 
 
 _OF_DENSITIES = ("variance", "svm", "multiclass", "kmeans", "identities", "inverses")
-_FIGURES_OF_BOTH = (
-    "cvpr2016_fig3",
-    "cvpr2016_fig4",
-    "cvpr2016_fig5",
-    "extra_kmeans",
-    "extra_variance",
-)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "textures": Experiment(
         "uiuc_texture",
         metrics=_OF_DENSITIES,
         figdata=("textures_samples.npz", "textures_inverses.npz", "definiteness.csv"),
-        figures=(
-            "cvpr2016_fig1",
-            *_FIGURES_OF_BOTH,
-            "extra_definiteness",
-            "extra_textures_inverse",
-        ),
-        tables=("cvpr2016_fig4", "cvpr2016_fig5"),
     ),
     "faces": Experiment(
         "animal_faces",
         metrics=(*_OF_DENSITIES, "inversion"),
         figdata=("faces_samples.npz", "faces_inverses.npz"),
-        figures=("cvpr2016_fig2", *_FIGURES_OF_BOTH, "extra_faces_inverse"),
-        tables=("cvpr2016_fig4", "cvpr2016_fig5", "faces_classes"),
     ),
     "motion": Experiment(
         "cmu_mocap",
         metrics=("hierarchy", "convergence"),
         timings=("hierarchy", "convergence"),
         figdata=("motion_hierarchies.csv", "motion_exemplars.npz"),
-        figures=("nips2012_fig1", "extra_motion_clusters", "extra_motion_convergence"),
-        tables=("nips2012_table2",),
     ),
-    "music": Experiment(
-        "cal500",
-        metrics=("cal500", "order", "estimation"),
-        timings=("tagging",),
-        tables=("nips2012_table3",),
+    "music": Experiment("cal500", metrics=("cal500", "order", "estimation"), timings=("tagging",)),
+}
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or a table: what it is made from, and by which function.
+
+    Parameters
+    ----------
+    made_by : str
+        ``module:function`` below :mod:`replication`. It gets what is read and, if it is noted, the
+        summaries of its data sets.
+    reads : tuple of tuple of str
+        Files for each argument, below the run's folder or ``resources/``; tables are joined.
+        ``{experiment}`` stands for each experiment of the run that has such a file.
+    experiments : tuple of str
+        Those that take part.
+    options : mapping
+        Further arguments of the function.
+    noted : bool
+        Whether it says where its data come from: all figures that show data do.
+    paper, title : str
+        Headings of a figure in Snakemake's report.
+    pictures_of : str
+        Data set whose images a figure shows, if it does.
+    """
+
+    made_by: str
+    reads: tuple[tuple[str, ...], ...]
+    experiments: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    noted: bool = True
+    paper: str = ""
+    title: str = ""
+    pictures_of: str = ""
+
+    @property
+    def module(self) -> str:
+        """Dotted name of the module of the function."""
+        return f"replication.{self.made_by.partition(':')[0]}"
+
+    @property
+    def function(self) -> str:
+        """Name of the function."""
+        return self.made_by.partition(":")[2]
+
+    def files(self, experiments: Iterable[str]) -> list[list[str]]:
+        """Name the files for each argument in a run of these experiments."""
+        return [
+            [file for pattern in patterns for file in _expanded(pattern, experiments)]
+            for patterns in self.reads
+        ]
+
+
+def _expanded(pattern: str, experiments: Iterable[str]) -> list[str]:
+    if "{experiment}" not in pattern:
+        return [pattern]
+    part = pattern.rpartition("}_")[2].removesuffix(".csv")
+    return [pattern.format(experiment=e) for e in experiments if part in EXPERIMENTS[e].metrics]
+
+
+_IMAGES, _MOTION = ("textures", "faces"), ("motion",)
+
+FIGURES: Mapping[str, Exhibit] = {
+    "cvpr2016_fig1": Exhibit(
+        "images.figures.samples:plot_samples",
+        (("figdata/textures_samples.npz",),),
+        ("textures",),
+        {"density_name": "Co-occurrence matrices"},
+        paper="CVPR 2016",
+        title="Figure 1",
+        pictures_of="uiuc_texture",
+    ),
+    "cvpr2016_fig2": Exhibit(
+        "images.figures.samples:plot_samples",
+        (("figdata/faces_samples.npz",),),
+        ("faces",),
+        {"density_name": "HOGgles images", "dark_ground": True},
+        paper="CVPR 2016",
+        title="Figure 2",
+        pictures_of="animal_faces",
+    ),
+    "cvpr2016_fig3": Exhibit(
+        "images.figures.variance:plot_variance",
+        (("metrics/{experiment}_variance.csv",),),
+        _IMAGES,
+        paper="CVPR 2016",
+        title="Figure 3",
+    ),
+    "cvpr2016_fig4": Exhibit(
+        "images.figures.accuracy:plot_accuracy",
+        # The latter holds the sizes of the faces' classes, which differ.
+        (("metrics/{experiment}_svm.csv", "metrics/{experiment}_inversion.csv"),),
+        _IMAGES,
+        paper="CVPR 2016",
+        title="Figure 4",
+    ),
+    "cvpr2016_fig5": Exhibit(
+        "images.figures.clustering:plot_clustering",
+        (("metrics/{experiment}_kmeans.csv",),),
+        _IMAGES,
+        paper="CVPR 2016",
+        title="Figure 5",
+    ),
+    "extra_definiteness": Exhibit(
+        "images.figures.definiteness:plot_definiteness",
+        (("figdata/definiteness.csv",),),
+        ("textures",),
+        noted=False,
+        paper="Beyond the papers",
+        title="Plain transport is not definite",
+    ),
+    "extra_kmeans": Exhibit(
+        "images.figures.clustering:plot_clustering_details",
+        (("metrics/{experiment}_kmeans.csv",),),
+        _IMAGES,
+        paper="Beyond the papers",
+        title="k-means by iteration and by gamma",
+    ),
+    "extra_variance": Exhibit(
+        "images.figures.variance:plot_variance_of_kernels",
+        (("metrics/{experiment}_variance.csv",),),
+        _IMAGES,
+        paper="Beyond the papers",
+        title="Kernel PCA with other kernels",
+    ),
+    "extra_textures_inverse": Exhibit(
+        "images.figures.inverses:plot_inverses",
+        (("figdata/textures_inverses.npz",), ("metrics/textures_inverses.csv",)),
+        ("textures",),
+        paper="Beyond the papers",
+        title="Inverted points: textures",
+    ),
+    "extra_faces_inverse": Exhibit(
+        "images.figures.inverses:plot_inverses",
+        (("figdata/faces_inverses.npz",), ("metrics/faces_inverses.csv",)),
+        ("faces",),
+        {"dark_ground": True},
+        paper="Beyond the papers",
+        title="Inverted points: faces",
+        pictures_of="animal_faces",
+    ),
+    "nips2012_fig1": Exhibit(
+        "motion.figures.hierarchy:plot_hierarchies",
+        (("figdata/motion_hierarchies.csv",),),
+        _MOTION,
+        paper="NIPS 2012",
+        title="Figure 1",
+    ),
+    "extra_motion_clusters": Exhibit(
+        "motion.figures.stick:plot_exemplars",
+        (("figdata/motion_exemplars.npz",),),
+        _MOTION,
+        paper="Beyond the papers",
+        title="A motion of each cluster",
+        pictures_of="cmu_mocap",
+    ),
+    # Its horizontal axis is time: the picture differs from run to run.
+    "extra_motion_convergence": Exhibit(
+        "motion.figures.convergence:plot_convergence",
+        (("metrics/motion_convergence.csv",), ("timings/motion_convergence.csv",)),
+        _MOTION,
+        paper="Beyond the papers",
+        title="Log-likelihood against time",
     ),
 }
+
+TABLES: Mapping[str, Exhibit] = {
+    "cvpr2016_fig4": Exhibit(
+        "report.tables:tabulate_accuracy",
+        (("metrics/{experiment}_svm.csv",),),
+        _IMAGES,
+        noted=False,
+    ),
+    "cvpr2016_fig5": Exhibit(
+        "report.tables:tabulate_clustering",
+        (("metrics/{experiment}_kmeans.csv",),),
+        _IMAGES,
+        noted=False,
+    ),
+    "faces_classes": Exhibit(
+        "report.tables:tabulate_face_classes",
+        (("metrics/faces_inversion.csv",),),
+        ("faces",),
+        noted=False,
+    ),
+    "nips2012_table2": Exhibit(
+        "report.tables:tabulate_hierarchies",
+        (
+            ("metrics/motion_hierarchy.csv",),
+            ("timings/motion_hierarchy.csv",),
+            ("resources/paper/nips2012_table2.csv",),
+            ("runs/motion_failures.csv",),
+        ),
+        _MOTION,
+        noted=False,
+    ),
+    "nips2012_table3": Exhibit(
+        "report.tables:tabulate_tagging",
+        (
+            ("metrics/music_cal500.csv",),
+            ("timings/music_tagging.csv",),
+            ("resources/paper/nips2012_table3.csv",),
+        ),
+        ("music",),
+        noted=False,
+    ),
+}
+
+
+def exhibits_of(kind: Mapping[str, Exhibit], experiments: Iterable[str]) -> list[str]:
+    """Name the figures or tables that some of the experiments take part in."""
+    chosen = set(experiments)
+    return [name for name, exhibit in kind.items() if chosen.intersection(exhibit.experiments)]
+
 
 MOTION_METHODS = (
     "vhem",
@@ -138,16 +328,17 @@ SONG_MODELS: Mapping[str, str | None] = {
 }
 """Methods that learn tags, and the models of songs that each starts from (none: from frames)."""
 
+FEATURES_OF_KIND: Mapping[str, str] = {
+    "h3m": "mfcc",
+    "hmm": "mfcc",
+    "hmm_pair": "mfcc",
+    "gmm": "mfcc",
+    "dtm": "mel",
+}
+"""Features of which each kind of song model is a model, see :mod:`replication.music.mfcc`."""
+
 COLLECTIONS: Mapping[str, str] = {"cal500": "music", "order": "music_order"}
 """Collections of songs, and the names under which they are scored, which decide their seeds."""
-
-PICTURES_OF: Mapping[str, str] = {
-    "cvpr2016_fig1": "uiuc_texture",
-    "cvpr2016_fig2": "animal_faces",
-    "extra_faces_inverse": "animal_faces",
-    "extra_motion_clusters": "cmu_mocap",
-}
-"""Data set whose images a figure shows; figures that are not listed show none."""
 
 
 def experiments_of(figure: str) -> list[str]:
@@ -158,7 +349,6 @@ def experiments_of(figure: str) -> list[str]:
     ValueError
         If the figure is unknown: nobody has said what it shows, so it cannot be shared.
     """
-    found = [name for name, experiment in EXPERIMENTS.items() if figure in experiment.figures]
-    if not found:
-        raise ValueError(f"figure {figure!r} is not listed in replication.registry.EXPERIMENTS")
-    return found
+    if figure not in FIGURES:
+        raise ValueError(f"figure {figure!r} is not listed in replication.registry.FIGURES")
+    return list(FIGURES[figure].experiments)

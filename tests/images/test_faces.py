@@ -7,14 +7,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from replication.images.hoggles import (
-    TRAINING_SETS,
-    PairedDictionary,
-    hog_features,
-    hog_vectors,
-    make_dictionary,
-    sample_photographs,
-)
+from replication.images.hoggles.dictionary import PairedDictionary, sample_photographs
+from replication.images.hoggles.hog import hog_features, hog_vectors
+from replication.images.hoggles.training import TRAINING_SETS, make_dictionary
 from replication.images.hoggles_quality import grey_correlations, inversion_rows
 from replication.images.samples import sample_panels
 from replication.io import sha256_of

@@ -7,17 +7,15 @@ import pytest
 import scipy.io
 from sklearn.decomposition import sparse_encode
 
-from replication.images.hoggles import (
+from replication.images.hoggles.dictionary import (
     PairedDictionary,
-    hog_features,
-    hoggles,
-    invert_hog,
     learn_dictionary,
     read_pd_mat,
     sample_photographs,
+    unit_contrast,
 )
-from replication.images.hoggles.dictionary import unit_contrast
-from replication.images.hoggles.inversion import encode_windows
+from replication.images.hoggles.hog import hog_features
+from replication.images.hoggles.inversion import encode_windows, hoggles, invert_hog
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from replication.motion.protocol import (
     METHODS,
     HierarchySettings,
     HMMSettings,
-    MotionSet,
     cluster_motions,
     fit_hmms,
 )
@@ -24,6 +23,7 @@ from replication.motion.scores import (
     resample_hierarchies,
     score_hierarchies,
 )
+from replication.motion.sequences import MotionSet
 from replication.registry import MOTION_METHODS
 from vhem import H3M, VHEM
 

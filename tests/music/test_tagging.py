@@ -32,7 +32,6 @@ from replication.music.evaluation import (
 )
 from replication.music.mfcc import MFCC, write_features
 from replication.music.tagging import (
-    FEATURES_OF_KIND,
     FeatureFiles,
     Pool,
     SequenceSettings,
@@ -48,7 +47,7 @@ from replication.music.tagging import (
     score_songs,
     song_groups,
 )
-from replication.registry import SONG_MODELS
+from replication.registry import FEATURES_OF_KIND, SONG_MODELS
 from replication.standins import cal500 as embedded
 from vhem import H3M, HMM
 

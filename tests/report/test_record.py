@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from replication.images.hoggles import PairedDictionary
+from replication.images.hoggles.dictionary import PairedDictionary
 from replication.report.record import describe_dictionary, describe_run
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replication.registry import EXPERIMENTS, PICTURES_OF, experiments_of
+from replication.registry import FIGURES, experiments_of
 from replication.report.sharing import may_publish_images, withheld_figures
 
 REAL = [{"dataset": name, "origin": "real"} for name in ("uiuc_texture", "animal_faces")]
@@ -44,18 +44,12 @@ def test_an_unreadable_answer_is_an_error(tmp_path):
 def test_the_shipped_table_withholds_photographs(repository):
     table = repository / "resources/datasets.csv"
     # Motions may be shown: their terms permit it.
-    assert withheld_figures(REAL, table) == set(PICTURES_OF) - {"extra_motion_clusters"}
+    assert withheld_figures(REAL, table) == {n for n, f in FIGURES.items() if f.pictures_of} - {
+        "extra_motion_clusters"
+    }
 
 
 def test_experiments_of_a_figure():
     assert experiments_of("cvpr2016_fig1") == ["textures"]
     with pytest.raises(ValueError, match="extra_unknown"):
         experiments_of("extra_unknown")
-
-
-def test_every_figure_rule_is_classified(repository):
-    drawn = {
-        path.stem.removeprefix("plot_")
-        for path in (repository / "workflow/scripts").glob("plot_*.py")
-    }
-    assert drawn == {name for each in EXPERIMENTS.values() for name in each.figures}

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from replication import blocks
 from replication.blocks import BlockError, export_blocks, import_blocks
 from replication.digests import check_sums, keep_digests
 
+SCRIPTS = [Path(__file__).resolve().parents[2] / "workflow/scripts/images/run_svm.py"]
 CONFIG = {
     "seed": 1,
     "experiments": {
@@ -65,14 +67,14 @@ def exported(tmp_path):
     write_block(run, "svm_paper_0-1.csv", "linear")
     write_block(run, "svm_extra_0-1.csv", "chi_squared")
     folder = tmp_path / "blocks"
-    found = export_blocks(CONFIG, run, folder, "faces")
+    found = export_blocks(CONFIG, run, folder, "faces", SCRIPTS)
     assert found == ["svm_paper_0-1.csv", "svm_extra_0-1.csv"]
     return folder
 
 
 def test_finished_blocks_arrive_unchanged_and_newer_than_what_they_follow_from(exported, tmp_path):
     run = start_run(tmp_path / "second")
-    imported, ignored = import_blocks(CONFIG, run, exported, "faces")
+    imported, ignored = import_blocks(CONFIG, run, exported, "faces", SCRIPTS)
     assert sorted(imported) == ["svm_extra_0-1.csv", "svm_paper_0-1.csv"]
     assert ignored == []
     scores = run / "runs/faces/main/svm_paper_0-1.csv"
@@ -109,33 +111,28 @@ def change(*path, value):
 def test_other_settings_are_refused(exported, tmp_path, config, message):
     run = start_run(tmp_path / "second")
     with pytest.raises(BlockError, match=message):
-        import_blocks(config, run, exported, "faces")
+        import_blocks(config, run, exported, "faces", SCRIPTS)
     assert not (run / "runs").exists()
 
 
 def test_other_images_are_refused(exported, tmp_path):
     run = start_run(tmp_path / "second", images="id\nb\n")
     with pytest.raises(BlockError, match="images_sha256"):
-        import_blocks(CONFIG, run, exported, "faces")
+        import_blocks(CONFIG, run, exported, "faces", SCRIPTS)
 
 
-def test_other_code_is_refused(exported, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "_CODE", blocks._CODE[1:])
+def test_other_code_is_refused(exported, tmp_path):
     run = start_run(tmp_path / "second")
-    with pytest.raises(BlockError, match="code_sha256"):
-        import_blocks(CONFIG, run, exported, "faces")
-
-
-def test_the_code_that_counts_exists(repository):
-    missing = [part for part in blocks._CODE if not (repository / "src" / part).exists()]
-    assert missing == []
+    (tmp_path / "run_svm.py").write_text("from replication.images import kmeans")
+    with pytest.raises(BlockError, match="code"):
+        import_blocks(CONFIG, run, exported, "faces", [tmp_path / "run_svm.py"])
 
 
 def test_more_repetitions_are_welcome_and_other_kernels_ignored(exported, tmp_path):
     config = change("experiments", "faces", "svm", "paper_repeats", value=100)
     config["experiments"]["faces"]["svm"]["extra_methods"] = ["chi_squared", "hog_linear"]
     run = start_run(tmp_path / "second")
-    assert import_blocks(config, run, exported, "faces") == (
+    assert import_blocks(config, run, exported, "faces", SCRIPTS) == (
         ["svm_paper_0-1.csv"],
         ["svm_extra_0-1.csv"],
     )
@@ -145,7 +142,7 @@ def test_a_folder_holds_blocks_of_one_identity(exported, tmp_path):
     run = start_run(tmp_path / "other", images="id\nb\n")
     write_block(run, "svm_paper_2-3.csv", "linear")
     with pytest.raises(BlockError, match="do not belong"):
-        export_blocks(CONFIG, run, exported, "faces")
+        export_blocks(CONFIG, run, exported, "faces", SCRIPTS)
     assert not (exported / "scores/svm_paper_2-3.csv.gz").exists()
 
 
@@ -153,9 +150,9 @@ def test_a_run_that_has_not_come_so_far_is_told_what_to_do(exported, tmp_path):
     run = start_run(tmp_path / "second")
     (run / "models/faces/main/matrices.npz").unlink()
     with pytest.raises(BlockError, match="make reproduce TARGET="):
-        import_blocks(CONFIG, run, exported, "faces")
+        import_blocks(CONFIG, run, exported, "faces", SCRIPTS)
     with pytest.raises(BlockError, match="no block of faces is finished"):
-        export_blocks(CONFIG, run, tmp_path / "nothing", "faces")
+        export_blocks(CONFIG, run, tmp_path / "nothing", "faces", SCRIPTS)
 
 
 def cut(content):
@@ -182,7 +179,7 @@ def test_blocks_that_are_not_what_was_exported_are_refused(exported, tmp_path, f
         path.write_bytes(content)
     run = start_run(tmp_path / "second")
     with pytest.raises(BlockError, match=file):
-        import_blocks(CONFIG, run, exported, "faces")
+        import_blocks(CONFIG, run, exported, "faces", SCRIPTS)
     assert not (run / "runs").exists()
 
 
@@ -190,14 +187,14 @@ def test_blocks_that_are_not_what_was_exported_are_refused(exported, tmp_path, f
 def test_a_broken_identity_is_refused(exported, tmp_path, content):
     (exported / "identity.json").write_bytes(content)
     with pytest.raises(BlockError, match=r"identity\.json"):
-        import_blocks(CONFIG, start_run(tmp_path / "second"), exported, "faces")
+        import_blocks(CONFIG, start_run(tmp_path / "second"), exported, "faces", SCRIPTS)
 
 
 def test_a_foreign_block_is_not_imported(exported, tmp_path):
     for kind in ("scores", "timing"):
         packed = exported / kind / "svm_paper_0-1.csv.gz"
         shutil.copy(packed, packed.with_name("svm_paper_2-3.csv.gz"))
-    imported, _ = import_blocks(CONFIG, start_run(tmp_path / "second"), exported, "faces")
+    imported, _ = import_blocks(CONFIG, start_run(tmp_path / "second"), exported, "faces", SCRIPTS)
     assert "svm_paper_2-3.csv" not in imported
 
 
@@ -208,7 +205,7 @@ def test_an_altered_block_is_not_exported(tmp_path):
     scores = run / "runs/faces/main/svm_paper_0-1.csv"
     scores.write_text(scores.read_text().replace("0.25", "0.75"))
     with pytest.raises(BlockError, match=r"svm_paper_0-1\.csv: was altered"):
-        export_blocks(CONFIG, run, tmp_path / "blocks", "faces")
+        export_blocks(CONFIG, run, tmp_path / "blocks", "faces", SCRIPTS)
 
 
 def test_an_export_that_was_killed_is_not_there_and_blocks_no_other(
@@ -220,19 +217,19 @@ def test_an_export_that_was_killed_is_not_there_and_blocks_no_other(
     with monkeypatch.context() as patch:
         patch.setattr(blocks, "write_json", lambda *arguments: sys.exit("killed"))
         with pytest.raises(SystemExit):
-            export_blocks(CONFIG, run, exported, "faces")
+            export_blocks(CONFIG, run, exported, "faces", SCRIPTS)
     packed = exported / "timing/svm_paper_0-1.csv.gz"
     assert gzip.decompress(packed.read_bytes()) == b"seconds\n3\n"
     # Nor does a block that this run has whole.
     packed.write_bytes(b"")
-    export_blocks(CONFIG, run, exported, "faces")
+    export_blocks(CONFIG, run, exported, "faces", SCRIPTS)
     assert gzip.decompress(packed.read_bytes()) == b"seconds\n5\n"
     assert list(tmp_path.glob(".*")) == []
     (exported / "timing/svm_extra_0-1.csv.gz").write_bytes(b"")
     shutil.rmtree(run / "runs/faces/main", ignore_errors=True)
     write_block(run, "svm_paper_0-1.csv", "linear")
     with pytest.raises(BlockError, match="svm_extra_0-1"):
-        export_blocks(CONFIG, run, exported, "faces")
+        export_blocks(CONFIG, run, exported, "faces", SCRIPTS)
 
 
 def test_the_blocks_in_the_documentation_are_what_was_exported(repository):
@@ -261,6 +258,9 @@ def test_command_line(exported, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     accept_every_configuration(tmp_path)
     (tmp_path / "config.yaml").write_text(str({**CONFIG, "run": "third"}))
+    (tmp_path / "Snakefile").write_text("rule run_svm:\n    output: '{block}'\n    shell: ':'\n")
+    (tmp_path / "workflow/scripts/images").mkdir(parents=True)
+    shutil.copy(SCRIPTS[0], tmp_path / "workflow/scripts/images")
     assert blocks.main(["import", str(exported)]) == 1
     assert "error:" in capsys.readouterr().err
     start_run(tmp_path / "results/third")

@@ -10,7 +10,7 @@ from PIL import Image
 
 from replication.data.manifest import COLUMNS
 from replication.images.densities import image_densities
-from replication.images.hoggles import PairedDictionary
+from replication.images.hoggles.dictionary import PairedDictionary
 from replication.io import sha256_of
 from replication.naming import images_named
 

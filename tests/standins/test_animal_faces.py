@@ -6,7 +6,7 @@ from PIL import Image
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
-from replication.images.hoggles import hog_features
+from replication.images.hoggles.hog import hog_features
 from replication.standins import animal_faces
 
 N_IMAGES = 4

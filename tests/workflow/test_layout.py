@@ -6,27 +6,36 @@ import re
 import pytest
 import yaml
 
+from replication.registry import FIGURES, TABLES
+
 
 def rules(repository):
-    text = "\n".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
-    return re.findall(r"^rule (\w+):\n((?:^ .*\n|^\n)*)", text, re.MULTILINE)
+    """Room, name and text of every rule; those made in a loop have the name of their script."""
+    return [
+        (path.stem, name or re.search(r"scripts/\w+/(\w+)\.py", body)[1], body)
+        for path in sorted((repository / "workflow/rules").glob("*.smk"))
+        for _, name, body in re.findall(
+            r"^( *)rule(?: (\w+))?:\n((?:\1 +.*\n|\n)*)", path.read_text(), re.MULTILINE
+        )
+    ]
 
 
-def test_every_rule_has_log_environment_and_a_script_of_its_name(repository):
+def test_every_rule_has_log_environment_and_a_script_of_its_name_that_decides(repository):
     found = rules(repository)
-    assert len(found) >= 8
-    for name, body in found:
-        assert re.search(r"^    log:", body, re.MULTILINE), name
+    assert len(found) >= 40
+    for room, name, body in found:
+        assert re.search(r"^ +log:", body, re.MULTILINE), name
         assert "envs/replication.yaml" in body, name
-        if "script:" in body:
-            assert f"scripts/{name}.py" in body, name
-        assert not re.search(r"^    (run|checkpoint):", body, re.MULTILINE), name
+        assert f"scripts/{room}/{name}.py" in body, name
+        decided = f'code_of("{room}/{name}"' in body or name == "prepare_dataset"
+        assert decided, name
+        assert not re.search(r"^ +(run|checkpoint):$", body, re.MULTILINE), name
 
 
 def test_every_script_belongs_to_a_rule_and_is_short(repository):
-    scripts = sorted((repository / "workflow/scripts").glob("*.py"))
-    assert {path.stem for path in scripts} == {
-        name for name, body in rules(repository) if "script:" in body
+    scripts = sorted((repository / "workflow/scripts").rglob("*.py"))
+    assert {(path.parent.name, path.stem) for path in scripts} == {
+        (room, name) for room, name, _ in rules(repository)
     }
     for path in scripts:
         text = path.read_text()
@@ -37,7 +46,7 @@ def test_every_script_belongs_to_a_rule_and_is_short(repository):
 def test_scripts_import_the_project_and_little_else(repository):
     allowed = {"replication", "sliced_wasserstein", "vhem", "numpy", "pandas"}
     allowed |= {"snakemake", "typing", "pathlib", "time"}
-    for path in (repository / "workflow/scripts").glob("*.py"):
+    for path in (repository / "workflow/scripts").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
@@ -52,9 +61,9 @@ def test_the_readme_names_what_differs_from_run_to_run(repository):
     )[0]
     named = set(re.findall(r"`((?:cvpr2016|nips2012|extra|faces)_\w+)`", promise))
     made_from_seconds = {
-        name.split("_", 1)[1]
-        for name, body in rules(repository)
-        if name.startswith(("plot_", "tabulate_")) and "timing" in body.split("output:")[0]
+        name
+        for name, exhibit in {**FIGURES, **TABLES}.items()
+        if any("timings/" in file for files in exhibit.reads for file in files)
     }
     assert named == made_from_seconds
     claims = yaml.safe_load((repository / "resources/claims.yaml").read_text())
@@ -62,16 +71,13 @@ def test_the_readme_names_what_differs_from_run_to_run(repository):
     others = {claim["rule"]["name"] for claim in claims if claim["kind"] != "cost"}
     assert about_seconds
     assert not about_seconds & others
-    (deviations,) = (body for name, body in rules(repository) if name == "list_deviations")
+    (deviations,) = (body for _, name, body in rules(repository) if name == "list_deviations")
     assert "timing" not in deviations
 
 
 def test_every_figure_has_a_caption(repository):
-    for name, body in rules(repository):
-        if name.startswith("plot_"):
-            caption = re.search(r'caption="\.\./report/(\w+\.rst)"', body)
-            assert caption, name
-            assert (repository / "workflow/report" / caption[1]).exists()
+    captions = {path.stem for path in (repository / "workflow/report").glob("*_*.rst")}
+    assert captions == set(FIGURES)
 
 
 @pytest.mark.parametrize("word", ["/" + "work/", "/" + "farm/", "index" + "-url"])

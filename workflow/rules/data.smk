@@ -1,11 +1,26 @@
 # The only rules that know where data come from. Raw files stand in data/raw/<run>/<dataset>/ and
 # are not outputs: Snakemake deletes the outputs of an interrupted job, while the data stage
 # verifies and keeps every raw file that is already there.
+def recordings(wildcards):
+    """What recordings must be like to have features."""
+    features = settings("music", "features")
+    keys = {"sampling_rate": "sampling_rate", "min_frames": "sequence_length"}
+    is_music = wildcards.dataset == EXPERIMENTS["music"].dataset
+    return {key: features[name] for key, name in keys.items()} if is_music else {}
+
+
+def preparing_code(wildcards):
+    """What decides a data set's raw files: its reader and, if it is synthetic, its generator."""
+    name = wildcards.dataset
+    source = config["datasets"][name]["source"]
+    own = [standin_of(name)] if source == "embedded" else []
+    return code_of("data/prepare_dataset", DATASETS[name], *own)(wildcards)
+
+
 rule prepare_dataset:
     input:
         catalog="resources/datasets.csv",
         checksums="resources/checksums/{dataset}.sha256",
-        code=dataset_sources,
     output:
         manifest=results("data/{dataset}.csv"),
         summary=results("data/{dataset}.json"),
@@ -17,10 +32,29 @@ rule prepare_dataset:
     # and for a job of two threads, which starts on one, a core would wait for the other to be free.
     threads: 2
     params:
+        code=preparing_code,
         run=RUN,
         seed=config["seed"],
         allow_subset=config["allow_subset"],
         settings=lambda wildcards: config["datasets"][wildcards.dataset],
         recordings=recordings,
     script:
-        "../scripts/prepare_dataset.py"
+        "../scripts/data/prepare_dataset.py"
+
+
+# Songs that differ in order only: always synthetic, and never published.
+rule make_order_songs:
+    output:
+        manifest=results("data/order_songs.csv"),
+        summary=results("data/order_songs.json"),
+    log:
+        results("logs/make_order_songs.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("data/make_order_songs"),
+        seed=config["seed"],
+        raw=music_raw("order"),
+        settings=settings("music", "order"),
+    script:
+        "../scripts/data/make_order_songs.py"

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from replication.data.catalog import DataSet
 from replication.digests import PARTIAL, check_sums, empty_partial
@@ -290,6 +288,10 @@ def groups_of(manifest: pd.DataFrame) -> npt.NDArray[np.int_] | None:
     keys = [manifest[key] for key in ("sha256", "group") if key in manifest]
     firsts = [np.unique(key, return_index=True, return_inverse=True)[1:] for key in keys]
     ends = np.concatenate([first[key] for first, key in firsts])
+    # Not on top: most jobs read a manifest, few ask for groups.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     links = coo_array((np.ones(len(ends)), (np.tile(files, len(keys)), ends)), (len(files),) * 2)
     _, component = connected_components(links, directed=False)
     _, first = np.unique(component, return_index=True)

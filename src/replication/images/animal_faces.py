@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from PIL import Image
-from scipy.sparse.csgraph import connected_components
 
 from replication.data.catalog import DataSet
 from replication.data.images import ImageFileError, load_rgb
@@ -222,6 +221,8 @@ def duplicate_groups(
     flat = thumbnails.reshape(len(faces), -1)
     mirrored = thumbnails[:, :, ::-1].reshape(len(faces), -1)
     alike = np.maximum(flat @ flat.T, flat @ mirrored.T) >= min_correlation
+    from scipy.sparse.csgraph import connected_components  # as in groups_of
+
     _, component = connected_components(alike, directed=False)
     _, first = np.unique(component, return_index=True)
     groups: npt.NDArray[np.int_] = first[component]

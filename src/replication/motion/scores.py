@@ -29,7 +29,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score, rand_score
 
 from replication.motion.cmu_mocap import Recordings
-from replication.motion.protocol import MotionSet
+from replication.motion.sequences import MotionSet
 from replication.motion.skeleton import (
     Pose,
     forward_kinematics,

@@ -31,8 +31,8 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.special import log_softmax
-from scipy.stats import rankdata
 
 __all__ = [
     "AnnotationScores",
@@ -342,7 +342,7 @@ def retrieval_scores(
 
     precision_at_k = (top_shares(values, k, axis=0) * truth).sum(axis=0) / k
 
-    ranks_of_true = (rankdata(values, axis=0) * truth).sum(axis=0)
+    ranks_of_true = (pd.DataFrame(values).rank().to_numpy() * truth).sum(axis=0)
     pairs_won = ranks_of_true - positives * (positives + 1) / 2
     aroc = pairs_won / np.maximum(positives * negatives, 1)
 

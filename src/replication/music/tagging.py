@@ -49,7 +49,6 @@ from vhem import (
 )
 
 __all__ = [
-    "FEATURES_OF_KIND",
     "FeatureFiles",
     "Pool",
     "SequenceSettings",
@@ -61,7 +60,6 @@ __all__ = [
     "fit_song_models",
     "fit_tag_models",
     "mean_scores",
-    "method_features",
     "pools_from_arrays",
     "pools_to_arrays",
     "read_base",
@@ -501,11 +499,6 @@ _SONG_FITS: Mapping[str, _SongFit] = {
     "dtm": _fit_textures,
 }
 
-#: Kind of song model -> the features that it is of.
-FEATURES_OF_KIND: Mapping[str, str] = {
-    kind: "mel" if kind == "dtm" else "mfcc" for kind in _SONG_FITS
-}
-
 
 def fit_song_models(
     kind: str,
@@ -521,8 +514,8 @@ def fit_song_models(
     Parameters
     ----------
     kind : str
-        A key of :data:`FEATURES_OF_KIND`: ``h3m``, ``hmm`` (an H3M of one component), ``hmm_pair``
-        (of two), ``gmm``, ``dtm``.
+        A key of :data:`replication.registry.FEATURES_OF_KIND`: ``h3m``, ``hmm`` (an H3M of one
+        component), ``hmm_pair`` (of two), ``gmm``, ``dtm``.
     features : mapping of str to ndarray of shape (n_frames, n_features)
         Songs of the block.
     sequences : SequenceSettings
@@ -719,12 +712,6 @@ def pools_to_arrays(pools: Mapping[int, Pool]) -> dict[str, npt.NDArray[Any]]:
 def pools_from_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[int, Pool]:
     """Rebuild what :func:`pools_to_arrays` returned."""
     return {fold: Pool.from_arrays(arrays, f"{fold}_") for fold in arrays["folds"].tolist()}
-
-
-def method_features(method: str) -> str:
-    """Features that a method is of: ``mfcc`` or ``mel``."""
-    kind = SONG_MODELS[method]
-    return "mfcc" if kind is None else FEATURES_OF_KIND[kind]
 
 
 def fit_tag_models(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from replication.registry import PICTURES_OF
+from replication.registry import FIGURES
 
 __all__ = ["may_publish_images", "withheld_figures"]
 
@@ -68,7 +68,8 @@ def withheld_figures(data: Iterable[Mapping[str, Any]], table: str | Path) -> se
     origins = {entry["dataset"]: entry["origin"] for entry in data}
     allowed = may_publish_images(table)
     return {
-        figure
-        for figure, dataset in PICTURES_OF.items()
+        name
+        for name, figure in FIGURES.items()
+        if (dataset := figure.pictures_of)
         if origins.get(dataset) != "synthetic" and not allowed.get(dataset, False)
     }

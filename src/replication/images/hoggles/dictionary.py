@@ -31,8 +31,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.io
 from numpy.lib.stride_tricks import sliding_window_view
-from sklearn.decomposition import MiniBatchDictionaryLearning
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
@@ -291,6 +289,10 @@ def learn_dictionary(
     # Windows as first atoms: codes are positive, so atoms need the sign of what they reconstruct.
     order = rng.permutation(len(windows))
     first = windows[order[:n_atoms]].astype(np.float64) / np.sqrt(2)
+    # A second of imports that only the learning needs.
+    from sklearn.decomposition import MiniBatchDictionaryLearning
+    from sklearn.exceptions import ConvergenceWarning
+
     learner = MiniBatchDictionaryLearning(
         n_components=n_atoms,
         alpha=penalty,

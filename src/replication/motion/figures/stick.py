@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from replication.report.style import PAGE_WIDTH, add_data_note, use_style
 
-__all__ = ["plot_stick_figures"]
+__all__ = ["plot_exemplars", "plot_stick_figures"]
 
 # Left and right differ in colour and in lightness, so that they stay apart in a grey print.
 _SIDE_COLOURS = {-1: "#D55E00", 0: "#222222", 1: "#56B4E9"}
@@ -22,6 +22,24 @@ _SIDE_COLOURS = {-1: "#D55E00", 0: "#222222", 1: "#56B4E9"}
 _SPACING = 1.15
 _ROW_HEIGHT = 2.15
 _FLOOR_MARGIN = 0.1
+
+
+def plot_exemplars(
+    exemplars: Mapping[str, npt.NDArray[Any]], notes: Iterable[Mapping[str, Any]]
+) -> Figure:
+    """Draw a motion of each cluster.
+
+    Parameters
+    ----------
+    exemplars : mapping
+        See :func:`replication.motion.scores.cluster_exemplars`.
+    notes : iterable of mappings
+        See :func:`plot_stick_figures`.
+    """
+    frames = np.split(exemplars["positions"], np.cumsum(exemplars["lengths"])[:-1])
+    titles = [f"{k}\n{title}" for k, title in enumerate(exemplars["titles"], start=1)]
+    motions = dict(zip(titles, frames, strict=True))
+    return plot_stick_figures(motions, exemplars["parents"], exemplars["sides"], notes)
 
 
 def plot_stick_figures(

@@ -1,0 +1,450 @@
+# From images to densities, their matrices, and what is scored of them. A variant of an experiment
+# changes settings that the paper leaves open; "main" changes none.
+def sliced_wasserstein_settings(wildcards):
+    """Parameters of the embedding of an experiment's variant."""
+    return variant_settings(
+        wildcards.experiment, wildcards.variant, "sliced_wasserstein"
+    )
+
+
+def not_shown(wildcards):
+    """Classes of an experiment of which no picture is drawn."""
+    return settings(wildcards.experiment, "samples").get("not_shown", [])
+
+
+def owner_of(variant, *parts):
+    """The variant whose results serve a variant that does not change these parts."""
+    if variant == "main":
+        return variant
+    changes = settings("faces", "sensitivity")["variants"][variant]
+    return variant if set(parts) & set(changes) else "main"
+
+
+def dictionary_file(variant):
+    """Dictionary of HOGgles of a variant of the faces experiment."""
+    # Only a dictionary that is learned from faces depends on their size.
+    return results(f"models/faces/{owner_of(variant, 'dictionary')}/dictionary.npz")
+
+
+def dictionaries():
+    """Dictionaries of all variants of the faces experiment that have one of their own."""
+    variants = (
+        ["main", *settings("faces", "sensitivity")["variants"]]
+        if enabled_experiments("faces")
+        else []
+    )
+    return {
+        variant: dictionary_file(variant)
+        for variant in variants
+        if owner_of(variant, "dictionary") == variant
+    }
+
+
+def dictionary_training(wildcards):
+    """Data set that a dictionary is learned from, besides the sample photographs."""
+    training = variant_settings("faces", wildcards.variant, "dictionary")["training"]
+    return "textures" if training == "with_textures" else "faces"
+
+
+def resized_faces(variant):
+    """All faces at the size of a variant of the faces experiment."""
+    return results(f"features/faces/{owner_of(variant, 'images')}/faces.npy")
+
+
+def hoggles_blocks(variant):
+    """Blocks of inverted faces of a variant of the faces experiment."""
+    owner = owner_of(variant, "dictionary", "images")
+    return [
+        results(f"features/faces/{owner}/hoggles_{block}.npy")
+        for block in range(settings("faces", "hoggles")["blocks"])
+    ]
+
+
+def hoggles_of_variants():
+    """Blocks of all variants that invert faces in a way of their own at the main size."""
+    variants = ["main", *settings("faces", "sensitivity")["variants"]]
+    return {
+        variant: hoggles_blocks(variant)
+        for variant in variants
+        if owner_of(variant, "dictionary", "images") == variant
+        if owner_of(variant, "images") == "main"
+    }
+
+
+def hog_vectors(wildcards):
+    """Raw HOG vectors, which only photographs have, where kernels beyond the paper are compared."""
+    is_main = wildcards.variant == "main"
+    found = wildcards.experiment == "faces" and is_main
+    return results("features/faces/main/hog.npy") if found else []
+
+
+def svm_protocol(experiment):
+    """Settings that decide the score of a repetition, so that more of them can be asked for later."""
+    svm = settings(experiment, "svm")
+    return {key: svm[key] for key in ("folds", "inner_folds", "C", "gamma", "degree")}
+
+
+def svm_methods(wildcards):
+    """Kernels of a block: the paper's, those beyond it, the slow, or the sensitivity study's."""
+    if wildcards.variant == "main":
+        return settings(wildcards.experiment, "svm")[f"{wildcards.part}_methods"]
+    return settings(wildcards.experiment, "sensitivity")["methods"]
+
+
+def svm_scores(experiment):
+    """Blocks of repetitions of all kernels and variants of an experiment."""
+    svm, sensitivity = settings(experiment, "svm"), settings(experiment, "sensitivity")
+    blocks = [f"main/{name}" for name in svm_blocks(svm)]
+    blocks += [
+        f"{variant}/svm_paper_{first}-{last}.csv"
+        for variant in sensitivity["variants"]
+        for first, last in repeat_blocks(sensitivity["repeats"], svm["block"])
+    ]
+    return [results(f"runs/{experiment}/{block}") for block in blocks]
+
+
+rule compute_cooccurrence:
+    input:
+        manifest=manifest("textures"),
+    output:
+        densities=results("features/textures/{variant}/densities.npy"),
+    log:
+        results("logs/compute_cooccurrence/{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compute_cooccurrence"),
+        raw=raw_folder("textures"),
+        settings=lambda wildcards: variant_settings(
+            "textures", wildcards.variant, "cooccurrence"
+        ),
+    script:
+        "../scripts/images/compute_cooccurrence.py"
+
+
+rule select_faces:
+    input:
+        manifest=dataset_manifest("animal_faces"),
+    output:
+        images=manifest("faces"),
+    log:
+        results("logs/select_faces.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/select_faces"),
+        raw=raw_folder("faces"),
+        natural=settings("faces", "images")["natural"],
+    script:
+        "../scripts/images/select_faces.py"
+
+
+rule compute_hog:
+    input:
+        images=manifest("faces"),
+    output:
+        faces=results("features/faces/{variant}/faces.npy"),
+        vectors=results("features/faces/{variant}/hog.npy"),
+    log:
+        results("logs/compute_hog/{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compute_hog"),
+        raw=raw_folder("faces"),
+        side=lambda wildcards: variant_settings("faces", wildcards.variant, "images")[
+            "side"
+        ],
+    script:
+        "../scripts/images/compute_hog.py"
+
+
+rule learn_dictionary:
+    input:
+        manifest=lambda wildcards: manifest(dictionary_training(wildcards)),
+        file=lambda wildcards: variant_settings(
+            "faces", wildcards.variant, "dictionary"
+        )["file"]
+        or [],
+    output:
+        dictionary=results("models/faces/{variant}/dictionary.npz"),
+    log:
+        results("logs/learn_dictionary/{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/learn_dictionary"),
+        seed=config["seed"],
+        raw=lambda wildcards: raw_folder(dictionary_training(wildcards)),
+        side=settings("faces", "images")["side"],
+        settings=lambda wildcards: variant_settings(
+            "faces", wildcards.variant, "dictionary"
+        ),
+    script:
+        "../scripts/images/learn_dictionary.py"
+
+
+# A block is a fixed part of the images, so that a kill loses one block and not all of them.
+rule invert_faces:
+    input:
+        images=manifest("faces"),
+        faces=lambda wildcards: resized_faces(wildcards.variant),
+        dictionary=lambda wildcards: dictionary_file(wildcards.variant),
+    output:
+        hoggles=results("features/faces/{variant}/hoggles_{block}.npy"),
+    log:
+        results("logs/invert_faces/{variant}_{block}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/invert_faces"),
+        blocks=settings("faces", "hoggles")["blocks"],
+    script:
+        "../scripts/images/invert_faces.py"
+
+
+rule make_face_densities:
+    input:
+        images=manifest("faces"),
+        hoggles=lambda wildcards: hoggles_blocks(wildcards.variant),
+    output:
+        densities=results("features/faces/{variant}/densities.npy"),
+    log:
+        results("logs/make_face_densities/{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/make_face_densities"),
+        density=lambda wildcards: variant_settings(
+            "faces", wildcards.variant, "density"
+        ),
+    script:
+        "../scripts/images/make_face_densities.py"
+
+
+rule score_inversion:
+    input:
+        images=manifest("faces"),
+        faces=resized_faces("main"),
+        summary=summary("faces"),
+        blocks=[b for blocks in hoggles_of_variants().values() for b in blocks],
+    output:
+        metrics=results("metrics/faces_inversion.csv"),
+    log:
+        results("logs/score_inversion.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/score_inversion"),
+        hoggles=hoggles_of_variants(),
+    script:
+        "../scripts/images/score_inversion.py"
+
+
+rule compute_matrices:
+    input:
+        densities=results("features/{experiment}/{variant}/densities.npy"),
+        hog=hog_vectors,
+    output:
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
+        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+    log:
+        results("logs/compute_matrices/{experiment}_{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compute_matrices"),
+        # The kernels beyond the paper are compared at the main settings only.
+        beyond_paper=lambda wildcards: wildcards.variant == "main",
+        transport=sliced_wasserstein_settings,
+    script:
+        "../scripts/images/compute_matrices.py"
+
+
+rule compute_inverses:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        summary=lambda wildcards: summary(wildcards.experiment),
+        densities=results("features/{experiment}/main/densities.npy"),
+    output:
+        # The pictures of photographs are withheld; their numbers are not.
+        inverses=results("figdata/{experiment}_inverses.npz"),
+        metrics=results("metrics/{experiment}_inverses.csv"),
+    log:
+        results("logs/compute_inverses/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compute_inverses"),
+        seed=config["seed"],
+        transport=lambda wildcards: {
+            **settings(wildcards.experiment, "sliced_wasserstein"),
+            "n_angles": settings(wildcards.experiment, "inverses")["n_angles"],
+        },
+        not_shown=not_shown,
+        inverses=lambda wildcards: {
+            key: value
+            for key, value in settings(wildcards.experiment, "inverses").items()
+            if key != "n_angles"
+        },
+    script:
+        "../scripts/images/compute_inverses.py"
+
+
+rule select_samples:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        densities=results("features/{experiment}/main/densities.npy"),
+    output:
+        samples=results("figdata/{experiment}_samples.npz"),
+    log:
+        results("logs/select_samples/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/select_samples"),
+        raw=lambda wildcards: raw_folder(wildcards.experiment),
+        colour=lambda wildcards: wildcards.experiment == "faces",
+        not_shown=not_shown,
+        # phi is drawn of slices that have a density, which those of point masses have not.
+        settings=lambda wildcards: {
+            **settings(wildcards.experiment, "sliced_wasserstein"),
+            "footprint": "box",
+            "n_angles": settings(wildcards.experiment, "samples")["n_angles"],
+        },
+    script:
+        "../scripts/images/select_samples.py"
+
+
+rule run_svm:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        densities=results("features/{experiment}/{variant}/densities.npy"),
+        embedding=results("models/{experiment}/{variant}/embedding.npy"),
+        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+    output:
+        scores=results("runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
+        timing=results("timings/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
+    log:
+        results("logs/run_svm/{experiment}_{variant}_{part}_{first}-{last}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/run_svm"),
+        seed=config["seed"],
+        transport=sliced_wasserstein_settings,
+        svm=lambda wildcards: svm_protocol(wildcards.experiment),
+        methods=svm_methods,
+    script:
+        "../scripts/images/run_svm.py"
+
+
+rule collect_svm:
+    input:
+        summary=lambda wildcards: summary(wildcards.experiment),
+        blocks=lambda wildcards: svm_scores(wildcards.experiment),
+    output:
+        metrics=results("metrics/{experiment}_svm.csv"),
+    log:
+        results("logs/collect_svm/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/collect_svm"),
+    script:
+        "../scripts/images/collect_svm.py"
+
+
+rule compare_multiclass:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        summary=lambda wildcards: summary(wildcards.experiment),
+        matrices=results("models/{experiment}/main/matrices.npz"),
+    output:
+        metrics=results("metrics/{experiment}_multiclass.csv"),
+    log:
+        results("logs/compare_multiclass/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compare_multiclass"),
+        seed=config["seed"],
+        svm=lambda wildcards: svm_protocol(wildcards.experiment),
+        methods=lambda wildcards: settings(wildcards.experiment, "svm")[
+            "multiclass_methods"
+        ],
+        repeats=lambda wildcards: settings(wildcards.experiment, "svm")[
+            "multiclass_repeats"
+        ],
+    script:
+        "../scripts/images/compare_multiclass.py"
+
+
+rule run_kmeans:
+    input:
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        summary=lambda wildcards: summary(wildcards.experiment),
+        matrices=results("models/{experiment}/main/matrices.npz"),
+    output:
+        metrics=results("metrics/{experiment}_kmeans.csv"),
+    log:
+        results("logs/run_kmeans/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/run_kmeans"),
+        seed=config["seed"],
+        kmeans=lambda wildcards: settings(wildcards.experiment, "kmeans"),
+    script:
+        "../scripts/images/run_kmeans.py"
+
+
+rule compute_variance:
+    input:
+        summary=lambda wildcards: summary(wildcards.experiment),
+        matrices=results("models/{experiment}/main/matrices.npz"),
+    output:
+        metrics=results("metrics/{experiment}_variance.csv"),
+    log:
+        results("logs/compute_variance/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compute_variance"),
+        seed=config["seed"],
+        variance=lambda wildcards: settings(wildcards.experiment, "variance"),
+    script:
+        "../scripts/images/compute_variance.py"
+
+
+rule check_identities:
+    input:
+        summary=lambda wildcards: summary(wildcards.experiment),
+        densities=results("features/{experiment}/main/densities.npy"),
+    output:
+        metrics=results("metrics/{experiment}_identities.csv"),
+    log:
+        results("logs/check_identities/{experiment}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/check_identities"),
+        seed=config["seed"],
+        transport=lambda wildcards: settings(wildcards.experiment, "sliced_wasserstein"),
+        identities=lambda wildcards: settings(wildcards.experiment, "identities"),
+    script:
+        "../scripts/images/check_identities.py"
+
+
+rule compute_definiteness:
+    output:
+        spectra=results("figdata/definiteness.csv"),
+    log:
+        results("logs/compute_definiteness.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("images/compute_definiteness"),
+        seed=config["seed"],
+    script:
+        "../scripts/images/compute_definiteness.py"

@@ -1,0 +1,184 @@
+# A trial learns an HMM of each sequence; every method gets the same ones. A variant of the
+# experiment changes settings that the paper leaves open; "main" changes none.
+def motion_blocks(variant, only=None, pattern="runs/motion/{variant}/{block}.npz"):
+    """Blocks of trials of all (or only some) methods of a variant of the motion experiment."""
+    trials = settings("motion", "trials" if variant == "main" else "sensitivity")
+    methods = MOTION_METHODS if variant == "main" else trials["methods"]
+    sizes = settings("motion", "trials")
+    sizes = {
+        method: sizes["slow_block" if method in sizes["slow_methods"] else "block"]
+        for method in MOTION_METHODS
+    }
+    return [
+        results(pattern.format(variant=variant, block=f"{method}_{first}-{last}"))
+        for method in only or methods
+        for first, last in repeat_blocks(trials["repeats"], sizes[method])
+    ]
+
+
+def convergence_blocks(folder):
+    """Blocks of trials that are followed in time."""
+    trials = settings("motion", "trials")
+    return [
+        results(f"{folder}/motion_convergence/{first}-{last}.csv")
+        for first, last in repeat_blocks(trials["repeats"], trials["block"])
+    ]
+
+
+def motion_variants():
+    """Names of the settings of the motion experiment that are tried."""
+    return ["main", *settings("motion", "sensitivity")["variants"]]
+
+
+def block_models(wildcards):
+    """First levels of the trials of a block."""
+    return [
+        results(f"models/motion/{wildcards.variant}/hmms_{trial}.npz")
+        for trial in range(int(wildcards.first), int(wildcards.last) + 1)
+    ]
+
+
+rule make_motion_features:
+    input:
+        manifest=manifest("motion"),
+    output:
+        sequences=results("features/motion/{variant}/sequences.npz"),
+    log:
+        results("logs/make_motion_features/{variant}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/make_motion_features"),
+        raw=raw_folder("motion"),
+        allow_subset=config["allow_subset"],
+        settings=lambda wildcards: variant_settings(
+            "motion", wildcards.variant, "features"
+        ),
+    script:
+        "../scripts/motion/make_motion_features.py"
+
+
+rule fit_motion_hmms:
+    input:
+        sequences=results("features/motion/{variant}/sequences.npz"),
+    output:
+        models=results("models/motion/{variant}/hmms_{trial}.npz"),
+    log:
+        results("logs/fit_motion_hmms/{variant}_{trial}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/fit_motion_hmms"),
+        seed=config["seed"],
+        hmms=lambda wildcards: variant_settings("motion", wildcards.variant, "hmms"),
+    script:
+        "../scripts/motion/fit_motion_hmms.py"
+
+
+rule cluster_motions:
+    input:
+        sequences=results("features/motion/{variant}/sequences.npz"),
+        models=block_models,
+    output:
+        runs=results("runs/motion/{variant}/{method}_{first}-{last}.npz"),
+        timing=results("timings/motion/{variant}/{method}_{first}-{last}.csv"),
+    log:
+        results("logs/cluster_motions/{variant}_{method}_{first}-{last}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/cluster_motions"),
+        seed=config["seed"],
+        hmms=lambda wildcards: variant_settings("motion", wildcards.variant, "hmms"),
+        hierarchy=lambda wildcards: variant_settings(
+            "motion", wildcards.variant, "hierarchy"
+        ),
+    script:
+        "../scripts/motion/cluster_motions.py"
+
+
+rule score_motions:
+    input:
+        summary=summary("motion"),
+        sequences=expand(
+            results("features/motion/{variant}/sequences.npz"),
+            variant=motion_variants(),
+        ),
+        runs=[block for v in motion_variants() for block in motion_blocks(v)],
+        timings=motion_blocks("main", pattern="timings/motion/{variant}/{block}.csv"),
+    output:
+        metrics=results("metrics/motion_hierarchy.csv"),
+        timings=results("timings/motion_hierarchy.csv"),
+        failures=results("runs/motion_failures.csv"),
+    log:
+        results("logs/score_motions.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/score_motions"),
+        bootstrap={
+            "draws": settings("motion", "bootstrap")["draws"],
+            "seed": config["seed"],
+            "experiment": "motion",
+        },
+        runs={variant: motion_blocks(variant) for variant in motion_variants()},
+    script:
+        "../scripts/motion/score_motions.py"
+
+
+rule measure_motion_convergence:
+    input:
+        sequences=results("features/motion/main/sequences.npz"),
+    output:
+        metrics=results("runs/motion_convergence/{first}-{last}.csv"),
+        timings=results("timings/motion_convergence/{first}-{last}.csv"),
+    log:
+        results("logs/measure_motion_convergence/{first}-{last}.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/measure_motion_convergence"),
+        seed=config["seed"],
+        hmms=settings("motion", "hmms"),
+        hierarchy=settings("motion", "hierarchy"),
+    script:
+        "../scripts/motion/measure_motion_convergence.py"
+
+
+rule collect_motion_convergence:
+    input:
+        metrics=convergence_blocks("runs"),
+        timings=convergence_blocks("timings"),
+        summary=summary("motion"),
+    output:
+        metrics=results("metrics/motion_convergence.csv"),
+        timings=results("timings/motion_convergence.csv"),
+    log:
+        results("logs/collect_motion_convergence.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/collect_motion_convergence"),
+    script:
+        "../scripts/motion/collect_motion_convergence.py"
+
+
+rule select_motions:
+    input:
+        manifest=manifest("motion"),
+        sequences=results("features/motion/main/sequences.npz"),
+        vhem=motion_blocks("main", ["vhem"]),
+        ppk_sc=motion_blocks("main", ["ppk_sc"]),
+    output:
+        hierarchies=results("figdata/motion_hierarchies.csv"),
+        exemplars=results("figdata/motion_exemplars.npz"),
+    log:
+        results("logs/select_motions.log"),
+    conda:
+        "../../envs/replication.yaml"
+    params:
+        code=code_of("motion/select_motions"),
+        raw=raw_folder("motion"),
+        allow_subset=config["allow_subset"],
+    script:
+        "../scripts/motion/select_motions.py"

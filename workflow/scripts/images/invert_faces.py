@@ -1,0 +1,22 @@
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replication.data.manifest import read_manifest
+from replication.images.hoggles.dictionary import PairedDictionary
+from replication.images.hoggles.inversion import hoggles
+from replication.io import save_array, start_job
+from replication.naming import images_named
+
+if TYPE_CHECKING:
+    from snakemake.iocontainers import snakemake
+
+start_job(snakemake)
+faces = np.load(snakemake.input.faces, mmap_mode="r")
+rows = np.array_split(np.arange(len(faces)), snakemake.params.blocks)
+part = rows[int(snakemake.wildcards.block)]
+dictionary = PairedDictionary.load(snakemake.input.dictionary)
+files = read_manifest(snakemake.input.images)["file"]
+with images_named(lambda: files.iloc[part].tolist()):
+    inverses = hoggles(faces[part], dictionary, n_jobs=snakemake.threads)
+save_array(snakemake.output.hoggles, inverses)
