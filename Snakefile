@@ -3,7 +3,7 @@ from snakemake.utils import min_version
 min_version("9.9")
 
 
-include: "workflow/rules/common.smk"
+include: "workflow/inputs/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/images.smk"
 include: "workflow/rules/motion.smk"

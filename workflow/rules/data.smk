@@ -1,20 +1,7 @@
 # The only rules that know where data come from. Raw files stand in data/raw/<run>/<dataset>/ and
 # are not outputs: Snakemake deletes the outputs of an interrupted job, while the data stage
 # verifies and keeps every raw file that is already there.
-def recordings(wildcards):
-    """What recordings must be like to have features."""
-    features = settings("music", "features")
-    keys = {"sampling_rate": "sampling_rate", "min_frames": "sequence_length"}
-    is_music = wildcards.dataset == EXPERIMENTS["music"].dataset
-    return {key: features[name] for key, name in keys.items()} if is_music else {}
-
-
-def preparing_code(wildcards):
-    """What decides a data set's raw files: its reader and, if it is synthetic, its generator."""
-    name = wildcards.dataset
-    source = config["datasets"][name]["source"]
-    own = [standin_of(name)] if source == "embedded" else []
-    return code_of("data/prepare_dataset", DATASETS[name], *own)(wildcards)
+include: "../inputs/data.smk"
 
 
 rule prepare_dataset:
