@@ -12,9 +12,9 @@ so that a kill leaves the old file, the new one, or no file beside the new recor
 what Snakemake deletes and makes again. A file without a record was not written by a job and is
 refused; when a folder begins to keep digests, what stands there by then is taken as it is.
 
-A job hashes all its inputs (:func:`check_digests`). At the start of a run :func:`set_aside_altered`
-looks for files that are not what was written, by size and times first: a file that has not been
-touched since its record was confirmed is not read.
+A job hashes all its inputs (:func:`check_digests`). At the start of a run :func:`mend` looks for
+files that are not what was written, by size and times first: a file that has not been touched since
+its record was confirmed is not read.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ __all__ = [
     "leave_digest",
     "mend",
     "partial_folder",
-    "restore_times",
-    "set_aside_altered",
     "sha256_of",
 ]
 
@@ -211,6 +209,10 @@ def known_digests(folder: Path) -> dict[Path, Digest | None]:
 def mend(run: Path, raw: Path, make_again: Callable[[list[str]], int]) -> int:
     """Begin a run in a folder where others may have been: throw away, set aside, make again.
 
+    Results that are not what their jobs left go to ``<run>/set_aside/``, whence their owner may
+    fetch what he has written into them. If a raw file is no longer the one in its manifest, the
+    manifest goes, and the data are prepared again.
+
     Parameters
     ----------
     run, raw : pathlib.Path
@@ -227,68 +229,51 @@ def mend(run: Path, raw: Path, make_again: Callable[[list[str]], int]) -> int:
         return 0
     keep_digests(run)
     empty_partial(run)
-    altered = set_aside_altered(run, raw)
-    known = known_digests(run)
+    altered = find_altered(run, raw, confirm=True)
     for path, fault in altered:
-        print(f"{path} {fault}: moved to {run / _SET_ASIDE}/, made again", flush=True)
-    # Of a file without a record nobody knows whether it is a result.
-    again = [str(path) for path, _ in altered if path in known]
-    status = make_again(again) if again else 0
-    restore_times(run, known)
-    return status
-
-
-def set_aside_altered(run: Path, raw: Path) -> list[tuple[Path, str]]:
-    """Move away the results that are not what their jobs left, so that they are made again.
-
-    They go to ``<run>/set_aside/``, whence their owner may fetch what he has written into them. If
-    a raw file is no longer the one in its manifest, the manifest goes, and the data are prepared
-    again.
-
-    Parameters
-    ----------
-    run : pathlib.Path
-        ``results/<run>``.
-    raw : pathlib.Path
-        ``data/raw/<run>``.
-
-    Returns
-    -------
-    list of (pathlib.Path, str)
-        The results moved away and what is wrong.
-    """
-    found = []
-    for path, record, fault in _unconfirmed(run):
-        if fault:
-            found.append((path, fault))
-        else:
-            _write(record, Digest.of(path))
-            record.touch()
-    found += _outdated_manifests(run, raw, {path for path, _ in found})
-    for path, _ in found:
         place = run / _SET_ASIDE / path.relative_to(run)
         place.parent.mkdir(parents=True, exist_ok=True)
         path.replace(place)
-    return found
+        print(f"{path} {fault}: moved to {run / _SET_ASIDE}/, made again", flush=True)
+    known = known_digests(run)
+    # Of a file without a record nobody knows whether it is a result.
+    again = [str(path) for path, _ in altered if path in known]
+    status = make_again(again) if again else 0
+    _restore_times(run, known)
+    return status
 
 
-def find_altered(run: Path, raw: Path) -> list[tuple[Path, str]]:
-    """List what :func:`set_aside_altered` would move away, and touch nothing."""
-    found = [(path, fault) for path, _, fault in _unconfirmed(run) if fault]
-    return found + _outdated_manifests(run, raw, {path for path, _ in found})
-
-
-def restore_times(run: Path, known: Mapping[Path, Digest | None]) -> None:
-    """Give files that were made again, byte for byte, the times that they had.
-
-    Nothing that was made from them has to be made again then.
+def find_altered(run: Path, raw: Path, *, confirm: bool = False) -> list[tuple[Path, str]]:
+    """List the files that :func:`mend` moves away, and what is wrong; touch no result.
 
     Parameters
     ----------
-    run : pathlib.Path
-        Folder that keeps digests.
-    known : mapping
-        What :func:`known_digests` said before.
+    run, raw : pathlib.Path
+        ``results/<run>`` and ``data/raw/<run>``.
+    confirm : bool, default False
+        Put on record that the other files have been read, so that the next call need not do so.
+    """
+    found = []
+    # A file whose record was lost is among them: no job would ever read it.
+    for path in dict.fromkeys([*known_digests(run), *_results_in(run)]):
+        record = _record_of(path)
+        if record is None or not path.is_file() or _is_confirmed(path, record):
+            continue
+        if fault := _fault_of(path, record):
+            found.append((path, fault))
+        elif confirm:
+            _confirm(record, Digest.of(path))
+    altered = {path for path, _ in found}
+    for manifest in sorted((run / "data").glob("*.csv")):
+        if manifest not in altered and (other := _altered_raw(manifest, raw / manifest.stem)):
+            found.append((manifest, f"lists {other}, which was altered or lost since"))
+    return found
+
+
+def _restore_times(run: Path, known: Mapping[Path, Digest | None]) -> None:
+    """Give files that were made again, byte for byte, the times that they had.
+
+    Nothing that was made from them has to be made again then.
     """
     for path, now in known_digests(run).items():
         before, record = known.get(path), _record_of(path)
@@ -296,28 +281,7 @@ def restore_times(run: Path, known: Mapping[Path, Digest | None]) -> None:
             continue
         if now != before and now.sha256 == before.sha256:
             os.utime(path, ns=(before.mtime_ns, before.mtime_ns))
-            _write(record, before)
-            record.touch()
-
-
-def _unconfirmed(run: Path) -> Iterator[tuple[Path, Path, str | None]]:
-    """Iterate over the files that had to be read: with their records and what is wrong, if any.
-
-    A file whose record was lost is among them: no job would ever read it.
-    """
-    for path in dict.fromkeys([*known_digests(run), *_results_in(run)]):
-        record = _record_of(path)
-        if record is not None and path.is_file() and not _is_confirmed(path, record):
-            yield path, record, _fault_of(path, record)
-
-
-def _outdated_manifests(run: Path, raw: Path, altered: set[Path]) -> list[tuple[Path, str]]:
-    """List the manifests, but for altered ones, that name a file which is another one by now."""
-    return [
-        (manifest, f"lists {other}, which was altered or lost since")
-        for manifest in sorted((run / "data").glob("*.csv"))
-        if manifest not in altered and (other := _altered_raw(manifest, raw / manifest.stem))
-    ]
+            _confirm(record, before)
 
 
 def _nearest(path: Path, marker: str) -> Path | None:
@@ -358,6 +322,11 @@ def _write(record: Path, digest: Digest) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(asdict(digest), file)
     Path(name).replace(record)
+
+
+def _confirm(record: Path, digest: Digest) -> None:
+    _write(record, digest)
+    record.touch()
 
 
 def _is_confirmed(path: Path, record: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, logs that hold everything, and the record of a run.
+"""Files that are either whole or absent, and logs that hold everything.
 
 Every artefact of a run is written through this module, so that a kill at any moment leaves
 either the old file, the new file or no file, never half of one. What is written into a run leaves

@@ -30,7 +30,7 @@ from typing import Any
 from replication.digests import AlteredFileError, check_digests, find_altered, known_digests, mend
 from replication.registry import DATASETS, EXPERIMENTS, FIGURES, exhibits_of
 from replication.run_lock import (
-    RECORD,
+    LOCK,
     AnotherRunIsActive,
     refuse_beside_run_by_hand,
     run_lock,
@@ -268,7 +268,7 @@ def _clean() -> int:
     """Remove results and unpacked data, unless a run is at work in this folder."""
     with run_lock():
         refuse_beside_run_by_hand()
-        notes = [path for path in RECORD.parent.iterdir() if path.name != RECORD.name]
+        notes = [path for path in LOCK.parent.iterdir() if path.name != LOCK.name]
         for path in (Path("results"), Path("data/raw"), *notes):
             if path.is_symlink() or path.is_file():
                 path.unlink()

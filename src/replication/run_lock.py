@@ -6,30 +6,30 @@ for as long as it or its Snakemake lives:
 
 - the lock is taken: another run is active, and the message names the process that lives, be it
   the launcher or a Snakemake whose launcher was killed;
-- the lock is free, and the last run is not on record as ended, because the launcher was killed or
-  saw its Snakemake killed, or because the record was lost with the power: its Snakemake lock is
-  stale and is removed, and jobs that outlived it are ended, since nobody would take their results
-  in;
+- the lock is free, but the mark of a run that has not ended is still there, because the launcher
+  was killed, lost its power, or saw its Snakemake killed: its Snakemake lock is stale and is
+  removed, and jobs that outlived it are ended, since nobody would take their results in;
 - otherwise a Snakemake lock belongs to a run that was started by hand, and stays.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
+import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import psutil
 
 __all__ = [
-    "RECORD",
+    "LOCK",
+    "UNFINISHED",
     "AnotherRunIsActive",
     "refuse_beside_run_by_hand",
     "run_lock",
@@ -37,16 +37,15 @@ __all__ = [
     "snakemake_locks",
 ]
 
-#: The launcher's record of its run, which is also what it locks.
-RECORD = Path(".snakemake/launcher.json")
+#: What the launcher locks; it holds the numbers of its process and of its Snakemake's.
+LOCK = Path(".snakemake/launcher.lock")
+#: There is a file of this name while a run of the launcher is at work, and after it was killed.
+UNFINISHED = Path(".snakemake/launcher.unfinished")
 #: Environment variable of all processes that a launcher starts: the folder they work in, and which
 #: one of that name it is, since containers and moved folders share names.
 _FOLDER_MARK = "REPLICATION_FOLDER"
 #: Where Snakemake keeps the locks of its runs, which it removes however it ends but by a kill.
 _SNAKEMAKE_LOCKS = Path(".snakemake/locks")
-#: Characters of the record. A constant number is overwritten at one go, so that a kill at no moment
-#: leaves an empty record.
-_RECORD_LENGTH = 120
 
 
 class AnotherRunIsActive(RuntimeError):
@@ -56,66 +55,37 @@ class AnotherRunIsActive(RuntimeError):
 @contextmanager
 def run_lock() -> Iterator[IO[str]]:
     """Hold the folder's run lock; what a killed holder left behind is cleared away first."""
-    with _record() as (file, record):
-        died = record is None or record["state"] == "running"
-        # Until it is cleared away; a launcher that is killed meanwhile leaves that to the next.
-        _rewrite(file, {"pid": os.getpid(), "state": "running" if died else "ended"})
-        if died:
+    LOCK.parent.mkdir(exist_ok=True)
+    if LOCK.is_dir():
+        LOCK.rename(LOCK.with_suffix(f".{time.time_ns()}"))
+    LOCK.touch()
+    with LOCK.open("r+", errors="replace") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AnotherRunIsActive(_describe_holder(file.readline())) from None
+        _write_holders(file, os.getpid())
+        if UNFINISHED.exists():
             refuse_beside_run_by_hand()
             print("The last run was killed; its lock is removed and its finished work kept.")
             if n_ended := _end_orphans():
                 print(f"Jobs of it that were still at work are ended: {n_ended}.")
             shutil.rmtree(_SNAKEMAKE_LOCKS, ignore_errors=True)
-            _rewrite(file, {"pid": os.getpid(), "state": "ended"})
+            UNFINISHED.unlink()
         yield file
 
 
-@contextmanager
-def _record() -> Iterator[tuple[IO[str], dict[str, Any] | None]]:
-    """Open and lock the launcher's record; yield it and what it says, if it can be read."""
-    RECORD.parent.mkdir(exist_ok=True)
-    if RECORD.is_dir():
-        RECORD.rename(RECORD.with_suffix(f".{time.time_ns()}"))
-    is_new = False
-    with suppress(FileExistsError):
-        RECORD.touch(exist_ok=False)
-        is_new = True
-    with RECORD.open("r+", encoding="utf-8", errors="replace") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AnotherRunIsActive(_describe_holder(_read(file) or {})) from None
-        record = {"state": "ended"} if is_new else _read(file)
-        if record is None:
-            print(f"The record {RECORD} is not readable, as after a power cut, and set aside.")
-        yield file, record
+def _write_holders(file: IO[str], launcher: int, snakemake: int | str = "") -> None:
+    # At one go over what is there: somebody may be reading.
+    os.pwrite(file.fileno(), f"{launcher:>10} {snakemake:>10}\n".encode(), 0)
 
 
-def _read(file: IO[str]) -> dict[str, Any] | None:
-    file.seek(0)
-    try:
-        record = json.loads(file.read())
-        pids = [record.get("pid"), record.get("snakemake")]
-        valid = record["state"] in ("running", "ended")
-    except (ValueError, TypeError, AttributeError, KeyError):
-        return None
-    return record if valid and all(isinstance(pid, int | None) for pid in pids) else None
-
-
-def _rewrite(file: IO[str], record: dict[str, Any]) -> None:
-    # In place: a renamed file would carry no lock.
-    file.seek(0)
-    file.truncate(_RECORD_LENGTH)
-    file.write(json.dumps(record).ljust(_RECORD_LENGTH))
-    file.flush()
-
-
-def _describe_holder(record: dict[str, Any]) -> str:
+def _describe_holder(line: str) -> str:
     """Name the process that holds the lock: the launcher, or its Snakemake that outlived it."""
-    holders = [record.get("pid"), record.get("snakemake")]
-    pid = next((pid for pid in holders if pid is not None and psutil.pid_exists(pid)), "unknown")
-    message = f"another run is active in this folder, pid {pid}"
-    if pid != "unknown" and pid == record.get("snakemake"):
+    pids = [int(pid) for pid in re.findall(r"\b[0-9]{1,10}\b", line)]
+    living = [pid for pid in pids if psutil.pid_exists(pid)]
+    message = f"another run is active in this folder, pid {living[0] if living else 'unknown'}"
+    if living and living[0] in pids[1:]:
         message += " (a Snakemake whose launcher was killed)"
     return message
 
@@ -181,22 +151,20 @@ def run_snakemake(command: Sequence[str], lock: IO[str], environment: Mapping[st
     life, and at each kill, it just dies. Then a lock that was not there before is its own.
     """
     locks_of_others = snakemake_locks()
-    _rewrite(lock, {"pid": os.getpid(), "state": "running"})
+    UNFINISHED.touch()
     process = subprocess.Popen(
         command,
         pass_fds=[lock.fileno()],
         env={**environment, _FOLDER_MARK: _this_folder()},
     )
-    _rewrite(lock, {"pid": os.getpid(), "snakemake": process.pid, "state": "running"})
-    while True:
-        try:
+    _write_holders(lock, os.getpid(), process.pid)
+    status = None
+    while status is None:
+        # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
+        with suppress(KeyboardInterrupt):
             status = process.wait()
-            break
-        except KeyboardInterrupt:
-            # The terminal has sent the signal to Snakemake too, which ends its jobs in order.
-            continue
     if status >= 0 or snakemake_locks() <= locks_of_others:
-        _rewrite(lock, {"pid": os.getpid(), "state": "ended"})
+        UNFINISHED.unlink()
     return status
 
 

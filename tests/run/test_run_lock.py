@@ -1,6 +1,5 @@
 """One run at a time; a killed run's lock needs nobody's hands; a living run's lock stays."""
 
-import json
 import os
 import re
 import shutil
@@ -14,7 +13,13 @@ import pytest
 from toy_workflow import SNAKEFILE, finish, launch, toy_workflow, wait_for
 
 from replication.launch import main
-from replication.run_lock import RECORD, AnotherRunIsActive, run_lock, run_snakemake
+from replication.run_lock import (
+    LOCK,
+    UNFINISHED,
+    AnotherRunIsActive,
+    run_lock,
+    run_snakemake,
+)
 
 pytestmark = pytest.mark.workflow
 
@@ -59,8 +64,12 @@ def test_after_kill_9_the_same_command_goes_on(folder):
 WAITING = SNAKEFILE.format(delay="while ! test -e awake; do sleep 0.1; done")
 
 
-def record(folder):
-    return json.loads((folder / ".snakemake/launcher.json").read_text())
+def snakemake_of(folder):
+    return int((folder / LOCK).read_text().split()[1])
+
+
+def is_unfinished(folder):
+    return (folder / UNFINISHED).exists()
 
 
 def end_group(process):
@@ -78,10 +87,10 @@ def test_after_kill_9_of_snakemake_alone_the_same_command_goes_on(folder, reposi
     first = launch(folder)
     try:
         wait_for(lambda: list((folder / "started").iterdir()))
-        os.kill(record(folder)["snakemake"], signal.SIGKILL)
+        os.kill(snakemake_of(folder), signal.SIGKILL)
         # The job is an orphan now and keeps the launcher's output open.
         assert first.wait(timeout=60) == 128 + signal.SIGKILL
-        assert record(folder)["state"] == "running"
+        assert is_unfinished(folder)
         assert list((folder / ".snakemake/locks").iterdir()), "the kill leaves a lock behind"
         (folder / "awake").touch()
         assert "Snakemake was ended by signal 9" in finish(first)[1]
@@ -112,7 +121,7 @@ def test_jobs_that_outlive_their_snakemake_are_ended(folder):
         wait_for(lambda: (folder / "pid").exists() and (folder / "pid").read_text())
         wait_for(lambda: (elsewhere / "pid").exists() and (elsewhere / "pid").read_text())
         job = int((folder / "pid").read_text())
-        for pid in (record(folder)["pid"], record(folder)["snakemake"]):
+        for pid in (first.pid, snakemake_of(folder)):
             os.kill(pid, signal.SIGKILL)
         first.wait(timeout=60)
         assert is_running(job)
@@ -135,12 +144,12 @@ def test_a_snakemake_that_ends_in_order_has_ended(folder):
     first = launch(folder)
     try:
         wait_for(lambda: list((folder / "started").iterdir()))
-        os.kill(record(folder)["snakemake"], signal.SIGTERM)
+        os.kill(snakemake_of(folder), signal.SIGTERM)
         (folder / "awake").touch()
         status, output = finish(first)
         assert status != 0, output
         assert not list((folder / ".snakemake").glob("locks/*"))
-        assert record(folder)["state"] == "ended"
+        assert not is_unfinished(folder)
     finally:
         end_group(first)
 
@@ -155,18 +164,18 @@ def interruptible():
 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
-    ("leaves", "signal_number", "state"),
+    ("leaves", "signal_number", "has_ended"),
     [
-        ("touch .snakemake/locks/1.output.lock", 9, "running"),
-        ("touch .snakemake/locks/1.output.lock", 15, "running"),
-        ("touch .snakemake/locks/1.output.lock", 2, "running"),
+        ("touch .snakemake/locks/1.output.lock", 9, False),
+        ("touch .snakemake/locks/1.output.lock", 15, False),
+        ("touch .snakemake/locks/1.output.lock", 2, False),
         # Killed before it took its lock, or after it removed it: what stands is another's.
-        ("true", 9, "ended"),
-        ("rm .snakemake/locks/0.output.lock", 2, "ended"),
+        ("true", 9, True),
+        ("rm .snakemake/locks/0.output.lock", 2, True),
     ],
 )
 def test_a_signal_ends_a_run_if_no_lock_of_its_own_is_left(
-    tmp_path, monkeypatch, leaves, signal_number, state
+    tmp_path, monkeypatch, leaves, signal_number, has_ended
 ):
     monkeypatch.chdir(tmp_path)
     locks = tmp_path / ".snakemake/locks"
@@ -175,9 +184,9 @@ def test_a_signal_ends_a_run_if_no_lock_of_its_own_is_left(
     script = f"{leaves}; kill -{signal_number} $$"
     with run_lock() as lock:
         assert run_snakemake(["/bin/sh", "-c", script], lock, os.environ) == -signal_number
-    assert record(tmp_path)["state"] == state
+    assert is_unfinished(tmp_path) is not has_ended
     with run_lock():
-        assert locks.exists() == (state == "ended")
+        assert locks.exists() is has_ended
 
 
 def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
@@ -189,7 +198,7 @@ def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
         first.wait(timeout=60)
         status, output = finish(launch(folder))
         assert status == 1
-        living = record(folder)["snakemake"]
+        living = snakemake_of(folder)
         assert living != first.pid
         assert f"another run is active in this folder, pid {living} (a Snakemake" in output
         os.kill(living, 0)
@@ -201,7 +210,7 @@ def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
 
 def test_a_lock_of_somebody_else_stays(folder):
     assert finish(launch(folder))[0] == 0
-    assert record(folder)["state"] == "ended"
+    assert not is_unfinished(folder)
     (folder / "out/1.txt").unlink()
     # As a Snakemake that was started by hand leaves it.
     (folder / ".snakemake/locks").mkdir(exist_ok=True)
@@ -251,40 +260,39 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(
-            b"",
-            b"\0" * 120,
-            b'{"pid": 12, "sta',
-            b"garbage",
-            b"\xff\xfe{}",
-            b'{"state": "ended"}{}',
-        ),
-        *(b"[]", b"1", b"null", b'{"pid": 1}', b'{"state": "paused"}'),
-        b'{"pid": "abc", "state": "running"}',
-    ],
-)
-def test_a_record_that_a_power_cut_spoiled_is_set_aside_with_a_word(here, capsys, content):
-    RECORD.write_bytes(content)
+@pytest.mark.parametrize("content", [b"", bytes(120), b"\xff\xfe{}", b"{'pid': 12}", b"9" * 40])
+def test_a_power_cut_that_spoiled_the_lock_file_leaves_what_a_kill_leaves(here, capsys, content):
+    LOCK.write_bytes(content)
+    UNFINISHED.touch()
     with run_lock():
-        assert record(here) == {"pid": os.getpid(), "state": "ended"}
-    output = capsys.readouterr().out
-    assert "launcher.json is not readable" in output
-    assert "its lock is removed" in output
+        with pytest.raises(AnotherRunIsActive, match=f"pid {os.getpid()}$"), run_lock():
+            pass
+        LOCK.write_bytes(content)
+        with pytest.raises(AnotherRunIsActive, match="pid "), run_lock():
+            pass
+    assert "its lock is removed" in capsys.readouterr().out
     assert not (here / ".snakemake/locks").exists()
     with run_lock():
         assert capsys.readouterr().out == ""
 
 
-def test_a_folder_in_place_of_the_record_is_set_aside(here):
-    RECORD.mkdir()
+def test_a_launcher_that_is_killed_while_it_clears_away_leaves_that_to_the_next(here, monkeypatch):
+    UNFINISHED.touch()
+    with monkeypatch.context() as patch:
+        patch.setattr("replication.run_lock._end_orphans", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError), run_lock():
+            pass
     with run_lock():
-        assert record(here)["state"] == "ended"
+        assert not (here / ".snakemake/locks").exists()
 
 
-def test_without_a_record_a_lock_is_somebody_elses(here, capsys):
+def test_a_folder_in_place_of_the_lock_is_set_aside(here):
+    LOCK.mkdir()
+    with run_lock():
+        assert LOCK.is_file()
+
+
+def test_without_a_killed_run_a_lock_is_somebody_elses(here, capsys):
     with run_lock():
         assert capsys.readouterr().out == ""
     assert (here / ".snakemake/locks/0.output.lock").exists()
@@ -298,7 +306,7 @@ def test_clean_removes_what_runs_made_and_nothing_else(here, capsys):
     (here / "results").symlink_to(elsewhere)
     assert main(["clean"]) == 0
     left = sorted(str(path.relative_to(here)) for path in here.rglob("*") if path.is_file())
-    assert left == [".snakemake/launcher.json", "data/archives/file", "elsewhere/file"]
+    assert left == [".snakemake/launcher.lock", "data/archives/file", "elsewhere/file"]
     assert not (here / "results").is_symlink()
     assert main(["clean"]) == 0
     assert capsys.readouterr().err == ""
