@@ -11,6 +11,8 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from sliced_wasserstein._types import Floats
+
 _SHAPES = {1: "vector", 2: "matrix"}
 
 
@@ -90,7 +92,7 @@ def float_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating]
     return cast(NDArray[np.floating], array)
 
 
-def symmetric_matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def symmetric_matrix(values: ArrayLike, name: str) -> Floats:
     """Return a symmetric matrix of finite numbers in double precision, or name what is wrong."""
     matrix = float_array(values, name, 2).astype(np.float64)
     if matrix.shape[0] != matrix.shape[1]:

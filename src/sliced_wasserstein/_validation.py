@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sliced_wasserstein._checks import real_array
+from sliced_wasserstein._types import Floats
 from sliced_wasserstein.projection import pixel_positions
 
 _CHUNK_BYTES = 64 * 2**20
@@ -27,7 +28,7 @@ def check_fitted(estimator: Any) -> None:
 
 def table_rows(
     estimator: Any, table: ArrayLike, name: str, *, reset: bool, finite: bool = False
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return a table of shape (n_samples, n_features), its columns checked as scikit-learn does.
 
     Parameters
@@ -56,7 +57,7 @@ def table_rows(
     )
     named = table if hasattr(table, "columns") else values
     validate_data(estimator, named, reset=reset, skip_check_array=True)
-    return cast(NDArray[np.float64], values)
+    return cast(Floats, values)
 
 
 def normalized_densities(
@@ -64,7 +65,7 @@ def normalized_densities(
     *,
     first_index: int = 0,
     shape: tuple[int, int] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return a batch of images as float64 rows with sum 1, or say which image is at fault.
 
     Parameters
@@ -137,7 +138,7 @@ def iter_batches(
     densities: ArrayLike | Iterable[ArrayLike],
     shape: tuple[int, int] | None,
     read: Callable[[Any, int], NDArray[np.generic]] = as_images,
-) -> Iterator[tuple[NDArray[np.float64], tuple[int, int]]]:
+) -> Iterator[tuple[Floats, tuple[int, int]]]:
     """Yield normalised batches of bounded size, with the shape of their images.
 
     Parameters
@@ -173,8 +174,8 @@ def iter_batches(
 class PointCloud(NamedTuple):
     """A discrete measure: positions of shape (n, d) and masses of shape (n,) with sum 1."""
 
-    positions: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    positions: Floats
+    weights: Floats
 
 
 def as_point_clouds(

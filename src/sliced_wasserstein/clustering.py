@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import scipy.linalg
 import sklearn
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -38,12 +38,13 @@ from sliced_wasserstein._checks import (
     float_array,
     symmetric_matrix,
 )
+from sliced_wasserstein._types import Floats, Labels
 from sliced_wasserstein._validation import check_fitted, table_rows
 from sliced_wasserstein.kernels import gram_matrix
 
 __all__ = ["KernelKMeans"]
 
-Kernel = Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike]
+Kernel = Callable[[Floats, Floats], ArrayLike]
 
 _EQUAL = 1e-13
 """Squared distance relative to the squared norms up to which two members are the same point."""
@@ -53,7 +54,7 @@ _FARTHEST = 1e150
 
 
 class _Run(NamedTuple):
-    partitions: list[NDArray[np.intp]]
+    partitions: list[Labels]
     history: list[float]
 
 
@@ -216,7 +217,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         self._centre_norms = np.where(members.any(axis=0), np.ldexp(norms, exponent), np.inf)
         return self
 
-    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.intp]:
+    def fit_predict(self, X: ArrayLike, y: object = None) -> Labels:
         """Cluster, see :meth:`fit`, and return the clusters.
 
         Parameters
@@ -233,7 +234,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         """
         return self.fit(X).labels_
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+    def predict(self, X: ArrayLike) -> Labels:
         """Assign new members to the nearest centres.
 
         Parameters
@@ -254,7 +255,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             Before :meth:`fit`.
         """
         # The norm of the new member is the same for all centres.
-        nearest: NDArray[np.intp] = np.argmin(self._relative_squares(self._new_rows(X)), axis=1)
+        nearest: Labels = np.argmin(self._relative_squares(self._new_rows(X)), axis=1)
         return nearest
 
     @available_if(lambda self: self.kernel != "precomputed")
@@ -287,7 +288,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         squared = norms + self._relative_squares(rows).min(axis=1)
         return -_unscaled(float(np.maximum(squared, 0.0).sum()), 2 * self._exponent)
 
-    def _new_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _new_rows(self, X: ArrayLike) -> Floats:
         check_fitted(self)
         rows = table_rows(self, X, "X", reset=False, finite=True)
         if self.kernel != "linear":
@@ -298,9 +299,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             raise ValueError("X is too large: its distances from the points of fit overflow")
         return scaled
 
-    def _kernel_with(
-        self, rows: NDArray[np.float64], points: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _kernel_with(self, rows: Floats, points: Floats) -> Floats:
         """Return the kernel matrix of rows and points; of a precomputed kernel, the rows."""
         if self.kernel == "precomputed":
             return rows
@@ -313,22 +312,22 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             )
         return values.astype(np.float64)
 
-    def _relative_squares(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _relative_squares(self, rows: Floats) -> Floats:
         """Return squared distances to the centres less the squared norms of the rows."""
         cross = rows if self.kernel == "precomputed" else self._kernel_with(rows, self._points)
-        relative: NDArray[np.float64] = self._centre_norms - 2 * cross @ self._members
+        relative: Floats = self._centre_norms - 2 * cross @ self._members
         return relative
 
     def _run(
         self,
-        gram: NDArray[np.float64],
-        distinct: NDArray[np.intp],
+        gram: Floats,
+        distinct: Labels,
         rng: np.random.RandomState,
     ) -> _Run:
         seeds = _plus_plus_seeds(gram, self.n_clusters, rng)
         labels = np.argmin(np.diag(gram)[seeds] - 2 * gram[:, seeds], axis=1)
         history: list[float] = []
-        partitions: list[NDArray[np.intp]] = []
+        partitions: list[Labels] = []
         everyone = np.arange(len(gram))
         first = np.unique(distinct, return_index=True)[1][distinct]
         while True:
@@ -351,14 +350,14 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _frame(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+def _frame(points: Floats) -> tuple[Floats, int]:
     """Return an origin and the exponent of a power of two to read points by.
 
     No distance changes but by that power, points far from 0 keep their digits, and no square over-
     or underflows.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        origin: NDArray[np.float64] = points.mean(axis=0)
+        origin: Floats = points.mean(axis=0)
         largest = float(np.abs(points - origin).max())
     if not math.isfinite(largest):
         raise ValueError("X is too large: its differences overflow, divide X by a number")
@@ -373,7 +372,7 @@ def _unscaled(inertia: float, exponent: int) -> float:
         raise ValueError("X is too large: the inertia overflows, divide X by a number") from None
 
 
-def _scaled_gram(values: NDArray[np.float64], kernel: object) -> tuple[NDArray[np.float64], int]:
+def _scaled_gram(values: Floats, kernel: object) -> tuple[Floats, int]:
     """Return a kernel matrix over a power of two, and its exponent; or say what is wrong.
 
     With entries of at most 1 no sum over- or underflows, and no digit changes.
@@ -402,7 +401,7 @@ def _scaled_gram(values: NDArray[np.float64], kernel: object) -> tuple[NDArray[n
     return gram, exponent
 
 
-def _is_semidefinite(matrix: NDArray[np.float64], slack: float) -> bool:
+def _is_semidefinite(matrix: Floats, slack: float) -> bool:
     shifted = matrix.copy()
     shifted[np.diag_indices(len(matrix))] += slack
     try:
@@ -412,41 +411,39 @@ def _is_semidefinite(matrix: NDArray[np.float64], slack: float) -> bool:
     return True
 
 
-def _distinct_members(gram: NDArray[np.float64]) -> NDArray[np.intp]:
+def _distinct_members(gram: Floats) -> Labels:
     """Return the number of each member among the distinct ones; equal members share theirs."""
     norms = np.diag(gram)
     sums = norms[:, None] + norms
     equal = sums - 2 * gram <= _EQUAL * np.abs(sums)
     if np.count_nonzero(equal) == len(gram):
         return np.arange(len(gram))
-    numbers: NDArray[np.intp] = connected_components(csr_array(equal), directed=False)[1]
+    numbers: Labels = connected_components(csr_array(equal), directed=False)[1]
     return numbers.astype(np.intp)
 
 
-def _members(labels: NDArray[np.intp], n_clusters: int) -> NDArray[np.float64]:
+def _members(labels: Labels, n_clusters: int) -> Floats:
     """One column a cluster: 1/m for its m members, else 0, so that ``G @ members`` averages."""
     members = np.zeros((len(labels), n_clusters))
     members[np.arange(len(labels)), labels] = 1.0
-    averages: NDArray[np.float64] = members / np.maximum(members.sum(axis=0), 1.0)
+    averages: Floats = members / np.maximum(members.sum(axis=0), 1.0)
     return averages
 
 
-def _squared_distances_to_centres(
-    gram: NDArray[np.float64], labels: NDArray[np.intp], n_clusters: int
-) -> NDArray[np.float64]:
+def _squared_distances_to_centres(gram: Floats, labels: Labels, n_clusters: int) -> Floats:
     members = _members(labels, n_clusters)
     products = gram @ members
     norms = np.einsum("ic,ic->c", members, products)
-    squared: NDArray[np.float64] = np.diag(gram)[:, None] - 2 * products + norms
+    squared: Floats = np.diag(gram)[:, None] - 2 * products + norms
     return squared
 
 
 def _fill_empty_clusters(
-    gram: NDArray[np.float64],
-    labels: NDArray[np.intp],
-    distinct: NDArray[np.intp],
+    gram: Floats,
+    labels: Labels,
+    distinct: Labels,
     n_clusters: int,
-) -> NDArray[np.intp]:
+) -> Labels:
     """Give every empty cluster the point farthest from its own centre, and those equal to it."""
     labels = labels.copy()
     for empty in np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0):
@@ -460,18 +457,14 @@ def _fill_empty_clusters(
     return labels
 
 
-def _plus_plus_seeds(
-    gram: NDArray[np.float64], n_clusters: int, rng: np.random.RandomState
-) -> NDArray[np.intp]:
+def _plus_plus_seeds(gram: Floats, n_clusters: int, rng: np.random.RandomState) -> Labels:
     """Choose seeds by greedy k-means++ in the space of the kernel."""
     n = len(gram)
     n_candidates = 2 + int(math.log(n_clusters))
     norms = np.diag(gram)
 
-    def squared_to(members: NDArray[np.intp]) -> NDArray[np.float64]:
-        squared: NDArray[np.float64] = np.maximum(
-            norms[members, None] + norms - 2 * gram[members], 0.0
-        )
+    def squared_to(members: Labels) -> Floats:
+        squared: Floats = np.maximum(norms[members, None] + norms - 2 * gram[members], 0.0)
         return squared
 
     seeds = [int(rng.randint(n))]

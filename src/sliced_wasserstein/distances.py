@@ -21,9 +21,10 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sliced_wasserstein._checks import check_choice, check_positive_integer, real_array
+from sliced_wasserstein._types import Floats
 from sliced_wasserstein._validation import PointCloud, as_point_cloud, normalized_densities
 from sliced_wasserstein.projection import (
     directions_from_angles,
@@ -171,7 +172,7 @@ def sliced_wasserstein_image_distance(
     )
 
 
-def _directions(directions: ArrayLike | None, n_angles: int, dimension: int) -> NDArray[np.float64]:
+def _directions(directions: ArrayLike | None, n_angles: int, dimension: int) -> Floats:
     if directions is not None:
         return unit_vectors(directions, dimension)
     n = check_positive_integer("n_angles", n_angles)
@@ -186,7 +187,7 @@ def _directions(directions: ArrayLike | None, n_angles: int, dimension: int) -> 
     )
 
 
-def _pair_of_images(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+def _pair_of_images(a: ArrayLike, b: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
     """Return the densities of two images or volumes as rows, and their shape."""
     elsewhere = "point clouds are for sliced_wasserstein_distance"
     images = [real_array(image, f"image {i}") for i, image in enumerate((a, b))]
@@ -221,9 +222,7 @@ def _common_frame(a: PointCloud, b: PointCloud) -> tuple[PointCloud, PointCloud,
     )
 
 
-def _cloud_distance(
-    a: PointCloud, b: PointCloud, directions: NDArray[np.float64], method: Method
-) -> float:
+def _cloud_distance(a: PointCloud, b: PointCloud, directions: Floats, method: Method) -> float:
     if method == "binned":
         edges = quantile_edges(DEFAULT_N_QUANTILES)
         return _distance_of_quantiles(
@@ -237,7 +236,5 @@ def _cloud_distance(
     return float(np.sqrt(squared.mean()))
 
 
-def _distance_of_quantiles(
-    a: NDArray[np.float64], b: NDArray[np.float64], edges: NDArray[np.float64]
-) -> float:
+def _distance_of_quantiles(a: Floats, b: Floats, edges: Floats) -> float:
     return float(np.sqrt(((a - b) ** 2 @ np.diff(edges)).mean()))

@@ -39,6 +39,7 @@ from sliced_wasserstein._checks import (
     real_array,
     thread_count,
 )
+from sliced_wasserstein._types import Floats
 from sliced_wasserstein._validation import (
     as_images,
     check_fitted,
@@ -306,7 +307,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self,
         densities: ArrayLike,
         t_grid: ArrayLike | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         r"""Evaluate the paper's form of the embedding on a grid of t, for pictures.
 
         .. math:: \phi(t, \theta) = (f(t, \theta) - t)\sqrt{\mathscr{R}I_0(t, \theta)},
@@ -367,7 +368,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         method: Literal["em", "fbp"] = ...,
         n_iter: int = ...,
         return_residual: Literal[False] = ...,
-    ) -> NDArray[np.float64]: ...
+    ) -> Floats: ...
 
     @overload
     def inverse_transform(
@@ -377,7 +378,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         method: Literal["em", "fbp"] = ...,
         n_iter: int = ...,
         return_residual: Literal[True],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    ) -> tuple[Floats, Floats]: ...
 
     def inverse_transform(
         self,
@@ -386,7 +387,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         method: Literal["em", "fbp"] = "em",
         n_iter: int = 200,
         return_residual: bool = False,
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> Floats | tuple[Floats, Floats]:
         r"""Return density images whose embedding is as given, exactly or as a fit.
 
         Quantile functions are made monotone, turned into slices, and the slices into an image
@@ -518,7 +519,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         return read
 
-    def _template_density(self, mean: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _template_density(self, mean: Floats) -> Floats | None:
         if self.template is None or (isinstance(self.template, str) and self.template == "zero"):
             return None
         if isinstance(self.template, str):
@@ -535,7 +536,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 raise ValueError(str(error).replace("image 0", "template")) from None
         return density.reshape(self.image_shape_)
 
-    def _quantiles(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _quantiles(self, rows: Floats) -> Floats:
         return slice_quantiles(
             rows,
             self.image_shape_,
@@ -546,7 +547,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.n_jobs,
         )
 
-    def _features(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    def _features(self, rows: Floats) -> NDArray[np.float32]:
         quantiles = self._quantiles(rows)
         scale = feature_scale(self.measure, 2, self.n_angles, self.quantile_edges_)
         features = np.empty((len(rows), self.n_angles, self.n_quantiles), dtype=np.float32)
@@ -569,7 +570,7 @@ def _check_image_shape(shape: Any) -> None:
         )
 
 
-def _rows_as_images(rows: NDArray[np.float64], shape: tuple[int, int]) -> NDArray[np.float64]:
+def _rows_as_images(rows: Floats, shape: tuple[int, int]) -> Floats:
     try:
         return rows.reshape(len(rows), *shape)
     except ValueError:
@@ -578,9 +579,7 @@ def _rows_as_images(rows: NDArray[np.float64], shape: tuple[int, int]) -> NDArra
         ) from None
 
 
-def feature_scale(
-    measure: Measure, dimension: int, n_directions: int, edges: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def feature_scale(measure: Measure, dimension: int, n_directions: int, edges: Floats) -> Floats:
     """Return the square roots of the weights of quantile differences in SW², one per bin of u.
 
     Parameters
@@ -601,5 +600,5 @@ def feature_scale(
     sphere = 1.0
     if measure == "surface":
         sphere = 2 * math.pi ** (dimension / 2) / math.gamma(dimension / 2)
-    scale: NDArray[np.float64] = np.sqrt(sphere * np.diff(edges) / n_directions)
+    scale: Floats = np.sqrt(sphere * np.diff(edges) / n_directions)
     return scale

@@ -29,11 +29,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
 
+from sliced_wasserstein._types import Floats
 from sliced_wasserstein.projection import footprint_cdf, pixel_positions
 
 __all__ = [
@@ -48,13 +48,13 @@ _LEAST_GAP = 1e-9
 """Gap (px) put between equal quantiles, so that they can be abscissas of an interpolation."""
 
 
-def slice_edges(shape: tuple[int, int]) -> NDArray[np.float64]:
+def slice_edges(shape: tuple[int, int]) -> Floats:
     """Return edges of bins one pixel wide, symmetric about 0, that hold any slice of an image."""
     half = math.ceil(math.hypot(*shape) / 2)
     return np.arange(-half, half + 1, dtype=np.float64)
 
 
-def projection_matrix(shape: tuple[int, int], directions: NDArray[np.float64]) -> csr_array:
+def projection_matrix(shape: tuple[int, int], directions: Floats) -> csr_array:
     """Return the matrix that maps the masses of pixels to the masses of slices.
 
     Parameters
@@ -97,11 +97,11 @@ def projection_matrix(shape: tuple[int, int], directions: NDArray[np.float64]) -
 
 
 def slices_from_quantiles(
-    quantiles: NDArray[np.float64],
-    quantile_edges: NDArray[np.float64],
+    quantiles: Floats,
+    quantile_edges: Floats,
     shape: tuple[int, int],
-    directions: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    directions: Floats,
+) -> Floats:
     """Turn bin-averaged quantile functions into slices.
 
     Parameters
@@ -139,9 +139,7 @@ def slices_from_quantiles(
     return slices
 
 
-def expectation_maximization(
-    slices: NDArray[np.float64], matrix: csr_array, n_iter: int
-) -> NDArray[np.float64]:
+def expectation_maximization(slices: Floats, matrix: csr_array, n_iter: int) -> Floats:
     r"""Find non-negative images with given slices by ML-EM.
 
     .. math:: z \leftarrow z \odot A^\top\big(p \oslash A z\big) \oslash A^\top 1
@@ -174,9 +172,7 @@ def expectation_maximization(
     return images.T
 
 
-def slice_residuals(
-    images: NDArray[np.float64], slices: NDArray[np.float64], matrix: csr_array
-) -> NDArray[np.float64]:
+def slice_residuals(images: Floats, slices: Floats, matrix: csr_array) -> Floats:
     r"""Return :math:`\|Az - p\|_1 / n`, the mean L1 distance between two sets of slices.
 
     Parameters
@@ -197,9 +193,7 @@ def slice_residuals(
     return np.abs(projected - slices).sum(axis=(1, 2)) / slices.shape[1]
 
 
-def filtered_back_projection(
-    slices: NDArray[np.float64], shape: tuple[int, int], directions: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def filtered_back_projection(slices: Floats, shape: tuple[int, int], directions: Floats) -> Floats:
     r"""Invert slices by filtered back-projection with the ramp filter, for comparison.
 
     Negative values, which the filter produces at edges, are set to 0 and the rest normalised.

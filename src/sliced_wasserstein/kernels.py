@@ -28,6 +28,7 @@ from sliced_wasserstein._checks import (
     symmetric_matrix,
 )
 from sliced_wasserstein._compile import compiled
+from sliced_wasserstein._types import Booleans, Floats
 
 __all__ = [
     "center_gram",
@@ -49,7 +50,7 @@ _MANY = 0.1
 """Share of such pairs above which a common offset is the likely cause."""
 
 
-def gram_matrix(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
+def gram_matrix(Z: ArrayLike, Y: ArrayLike | None = None) -> Floats:
     r"""Return the inner products :math:`\langle z_i, y_j\rangle` in double precision.
 
     Parameters
@@ -91,7 +92,7 @@ def _pair_of_sets(
     return z, y
 
 
-def _products(z: NDArray[np.floating], y: NDArray[np.floating] | None) -> NDArray[np.float64]:
+def _products(z: NDArray[np.floating], y: NDArray[np.floating] | None) -> Floats:
     """Sum products in double precision; of z with itself without y, then exactly symmetric."""
     gram = np.zeros((len(z), len(z if y is None else y)))
     # Blocks of features, so that the double-precision copy stays small.
@@ -104,13 +105,13 @@ def _products(z: NDArray[np.floating], y: NDArray[np.floating] | None) -> NDArra
         return (gram + gram.T) / 2 if y is None else gram
 
 
-def _finite(result: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def _finite(result: Floats, name: str) -> Floats:
     if not np.isfinite(result).all():
         raise ValueError(f"{name} is too large: the result overflows, divide {name} by a number")
     return result
 
 
-def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
+def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> Floats:
     r"""Return :math:`SW^2_{ij} = \|\phi_i - \phi_j\|^2` (Eq. 17) in double precision.
 
     Parameters
@@ -162,7 +163,7 @@ def squared_distances(Z: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.fl
 
 def _expanded_squares(
     z: NDArray[np.floating], y: NDArray[np.floating] | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Floats, Booleans]:
     """Return |z|² + |y|² - 2 z·y and where digits were lost; without y, above the diagonal."""
     gram = _products(z, y)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -189,7 +190,7 @@ def _sum_differences(z, y, rows, columns, out):  # type: ignore[no-untyped-def]
         out[i, j] = total
 
 
-def center_gram(G: ArrayLike) -> NDArray[np.float64]:
+def center_gram(G: ArrayLike) -> Floats:
     r"""Return :math:`HGH` with :math:`H = I - 11^\top/n`, the Gram matrix of centred vectors.
 
     Kernel PCA is the eigendecomposition of this matrix (Section 4.2). It does not depend on the
@@ -228,7 +229,7 @@ def change_template(
     inner: ArrayLike,
     squared_norm: float,
     inner_columns: ArrayLike | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Move the template of an embedding by updating its Gram matrix.
 
     Embedding relative to another template I0' subtracts one vector from every row,
@@ -315,7 +316,7 @@ def median_squared_distance(D2: ArrayLike) -> float:
     return float(np.median(squared[np.triu_indices(len(squared), k=1)]))
 
 
-def gaussian_kernel(D2: ArrayLike, gamma: float) -> NDArray[np.float64]:
+def gaussian_kernel(D2: ArrayLike, gamma: float) -> Floats:
     r"""Sliced Wasserstein Gaussian kernel :math:`\exp(-\gamma\, SW^2)` (Theorem 5).
 
     Positive definite for every :math:`\gamma > 0` because SW is the norm of a difference of
@@ -349,18 +350,18 @@ def gaussian_kernel(D2: ArrayLike, gamma: float) -> NDArray[np.float64]:
     _check_distances(squared)
     # The kernel of a product beyond the largest float is 0 all the same.
     with np.errstate(over="ignore", under="ignore"):
-        kernel: NDArray[np.float64] = np.exp(-rate * squared)
+        kernel: Floats = np.exp(-rate * squared)
     return kernel
 
 
-def _check_distances(squared: NDArray[np.float64]) -> None:
+def _check_distances(squared: Floats) -> None:
     if (least := squared.min()) < 0:
         raise ValueError(
             f"D2 must hold squared distances, got {least:g}; np.maximum(D2, 0) removes rounding"
         )
 
 
-def polynomial_kernel(G: ArrayLike, degree: int, coef0: float = 0.0) -> NDArray[np.float64]:
+def polynomial_kernel(G: ArrayLike, degree: int, coef0: float = 0.0) -> Floats:
     r"""Sliced Wasserstein polynomial kernel :math:`(\langle\phi_i, \phi_j\rangle + c)^d`.
 
     Theorem 6 of the paper is the homogeneous kernel (c = 0); its proof ends with c = 1. They are

@@ -30,6 +30,7 @@ from sliced_wasserstein._checks import (
     real_array,
     thread_count,
 )
+from sliced_wasserstein._types import Floats
 from sliced_wasserstein._validation import (
     PointCloud,
     as_point_cloud,
@@ -306,7 +307,7 @@ class PointCloudEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 validate_data(self, cloud, reset=reset and index == 0, skip_check_array=True)
         return measures
 
-    def _quantiles(self, cloud: PointCloud) -> NDArray[np.float64]:
+    def _quantiles(self, cloud: PointCloud) -> Floats:
         with np.errstate(over="ignore"):
             positions = cloud.positions - self.origin_
         return cloud_quantiles(positions, cloud.weights, self.directions_, self.quantile_edges_)

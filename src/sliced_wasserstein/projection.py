@@ -43,6 +43,7 @@ from sklearn.utils import check_random_state
 
 from sliced_wasserstein._checks import check_positive_integer, real_array
 from sliced_wasserstein._compile import compiled
+from sliced_wasserstein._types import Floats
 
 __all__ = [
     "LinePlan",
@@ -72,13 +73,13 @@ class SliceGrid(NamedTuple):
     n_bins: int
 
     @property
-    def edges(self) -> NDArray[np.float64]:
+    def edges(self) -> Floats:
         """The ``n_bins + 1`` edges of the bins (px)."""
         places = np.arange(self.n_bins + 1, dtype=np.float64)
         return (places - self.n_bins // 2) * self.step
 
 
-def half_circle_angles(n_angles: int) -> NDArray[np.float64]:
+def half_circle_angles(n_angles: int) -> Floats:
     r"""Return equispaced angles of a half-circle, :math:`\theta_k = (k + 1/2)\pi / n`.
 
     Directions :math:`\theta` and :math:`\theta + \pi` give mirrored slices and so the same
@@ -105,7 +106,7 @@ def half_circle_angles(n_angles: int) -> NDArray[np.float64]:
     return (np.arange(n_angles, dtype=np.float64) + 0.5) * (np.pi / n_angles)
 
 
-def directions_from_angles(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+def directions_from_angles(angles: Floats) -> Floats:
     """Return the unit vectors ``(cos, sin)`` of angles in radians, shape (n_angles, 2)."""
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
@@ -114,7 +115,7 @@ def sliced_directions(
     n_directions: int,
     dimension: int,
     random_state: int | np.random.RandomState | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Return directions with :math:`\frac1n\sum_k\theta_k\theta_k^\top = I/d` to rounding.
 
     On the line there is one direction, in the plane they are the equispaced angles of a
@@ -161,11 +162,11 @@ def sliced_directions(
     frames, triangles = np.linalg.qr(gaussian)
     # Without the signs of the diagonal the QR factorisation's frames are not uniform.
     signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
-    directions: NDArray[np.float64] = (frames * signs[:, None, :]).transpose(0, 2, 1)
+    directions: Floats = (frames * signs[:, None, :]).transpose(0, 2, 1)
     return directions.reshape(-1, dimension)
 
 
-def unit_vectors(directions: ArrayLike, dimension: int) -> NDArray[np.float64]:
+def unit_vectors(directions: ArrayLike, dimension: int) -> Floats:
     """Return directions as a float64 array of shape (n, dimension), or say what is wrong."""
     vectors = real_array(directions, "directions").astype(np.float64)
     if vectors.ndim != 2 or vectors.shape[1] != dimension or len(vectors) == 0:
@@ -179,7 +180,7 @@ def unit_vectors(directions: ArrayLike, dimension: int) -> NDArray[np.float64]:
     return vectors
 
 
-def pixel_positions(shape: tuple[int, ...]) -> NDArray[np.float64]:
+def pixel_positions(shape: tuple[int, ...]) -> Floats:
     """Return the centred coordinates (px) of all pixels or voxels in row-major order.
 
     Parameters
@@ -203,9 +204,7 @@ def pixel_positions(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.stack([c.ravel() for c in reversed(coordinates)], axis=1)
 
 
-def slice_grid(
-    shape: tuple[int, int], direction: NDArray[np.float64], oversampling: int
-) -> SliceGrid:
+def slice_grid(shape: tuple[int, int], direction: Floats, oversampling: int) -> SliceGrid:
     """Return the t-grid on which box slices of a direction are exact.
 
     The step depends on the direction alone, and t = 0 (the image centre) is always an edge, so
@@ -232,7 +231,7 @@ def slice_grid(
     return SliceGrid(step, 2 * (math.ceil(reach / step) + 1))
 
 
-def footprint_cdf(z: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+def footprint_cdf(z: Floats, direction: Floats) -> Floats:
     """Evaluate the distribution function of the shadow of a unit square.
 
     Parameters
@@ -251,8 +250,8 @@ def footprint_cdf(z: NDArray[np.float64], direction: NDArray[np.float64]) -> NDA
     if narrow < _AXIS_PARALLEL:
         return np.clip(z / wide + 0.5, 0.0, 1.0)
 
-    def integrated(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        inside: NDArray[np.float64] = np.clip(x + narrow / 2, 0.0, narrow)
+    def integrated(x: Floats) -> Floats:
+        inside: Floats = np.clip(x + narrow / 2, 0.0, narrow)
         return inside**2 / (2 * narrow) + np.maximum(x - narrow / 2, 0.0)
 
     return np.clip((integrated(z + wide / 2) - integrated(z - wide / 2)) / wide, 0.0, 1.0)
@@ -299,12 +298,10 @@ class LinePlan(NamedTuple):
     by_rows: bool
     reverse: bool
     first: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
-def line_plan(
-    shape: tuple[int, int], direction: NDArray[np.float64], oversampling: int
-) -> LinePlan:
+def line_plan(shape: tuple[int, int], direction: Floats, oversampling: int) -> LinePlan:
     r"""Prepare the projection of images along a direction.
 
     The weights are second differences of :math:`\psi_b(e_r - t)` divided by the step (see the
@@ -395,7 +392,7 @@ def slice_masses(lines, starts, stops, first, weights, oversampling, reverse, de
             out[n_bins - 1 - r if reverse else r] = total[q] * share
 
 
-def line_extents(lines: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def line_extents(lines: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the mass of each line of images starts and stops.
 
     Parameters
@@ -419,9 +416,7 @@ def deposit_space(grid: SliceGrid, oversampling: int) -> tuple[int, int]:
     return oversampling, grid.n_bins // oversampling + 5
 
 
-def project(
-    images: NDArray[np.float64], direction: NDArray[np.float64], oversampling: int
-) -> tuple[SliceGrid, NDArray[np.float64]]:
+def project(images: Floats, direction: Floats, oversampling: int) -> tuple[SliceGrid, Floats]:
     """Return the box slices of images along one direction.
 
     Parameters

@@ -18,10 +18,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sliced_wasserstein._checks import check_number, float_array
 from sliced_wasserstein._compile import compiled
+from sliced_wasserstein._types import Floats
 
 __all__ = [
     "bin_means",
@@ -36,7 +37,7 @@ _SORTED_VALUES = 2**17
 """Projections of a cloud sorted at a time."""
 
 
-def quantile_edges(n_quantiles: int) -> NDArray[np.float64]:
+def quantile_edges(n_quantiles: int) -> Floats:
     r"""Return the edges :math:`u_j = (1 - \cos(\pi j / K)) / 2` of K bins of (0, 1).
 
     The edges of K bins are among those of 2 K bins.
@@ -116,11 +117,11 @@ def bin_means(lefts, width, masses, edges, out):  # type: ignore[no-untyped-def]
 
 
 def cloud_quantiles(
-    positions: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    positions: Floats,
+    weights: Floats,
+    directions: Floats,
+    edges: Floats,
+) -> Floats:
     """Return the bin-averaged quantile functions of a cloud's slices.
 
     Parameters
@@ -200,9 +201,7 @@ def squared_w2_sorted(x, x_masses, y, y_masses):  # type: ignore[no-untyped-def]
             y_left = y_masses[j]
 
 
-def invert_cdf(
-    edges: NDArray[np.float64], masses: NDArray[np.float64], u: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def invert_cdf(edges: Floats, masses: Floats, u: Floats) -> Floats:
     r"""Evaluate :math:`F^{-1}(u) = \min\{t : F(t) \ge u\}` of a piecewise-constant density (Eq. 6).
 
     Parameters
@@ -226,7 +225,7 @@ def invert_cdf(
     below = np.concatenate([[0.0], cdf])[position]
     fraction = (u - below) / (cdf[position] - below)
     left, right = edges[filled[position]], edges[filled[position] + 1]
-    quantiles: NDArray[np.float64] = left + fraction * (right - left)
+    quantiles: Floats = left + fraction * (right - left)
     return quantiles
 
 
@@ -309,7 +308,7 @@ def wasserstein_1d(
 
 def _sorted_cdf(
     positions: ArrayLike, weights: ArrayLike | None, name: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return positions in increasing order and their cumulative masses, ending at exactly 1."""
     t = float_array(positions, name, 1).astype(np.float64)
     w = np.ones_like(t)

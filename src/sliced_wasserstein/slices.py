@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from sliced_wasserstein._checks import thread_count
 from sliced_wasserstein._compile import compiled
+from sliced_wasserstein._types import Booleans, Floats
 from sliced_wasserstein.projection import (
     deposit_space,
     line_extents,
@@ -33,14 +33,14 @@ DEFAULT_OVERSAMPLING = 8
 
 
 def slice_quantiles(
-    rows: NDArray[np.float64],
+    rows: Floats,
     shape: tuple[int, int],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
+    directions: Floats,
+    edges: Floats,
     footprint: Footprint,
     oversampling: int,
     n_jobs: int | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the bin-averaged quantile functions of the slices of images.
 
     Parameters
@@ -83,7 +83,7 @@ class _Pair(NamedTuple):
     opposite: bool
 
 
-def _transposed_pairs(directions: NDArray[np.float64]) -> list[_Pair]:
+def _transposed_pairs(directions: Floats) -> list[_Pair]:
     """Pair each direction (a, b) with (b, a) or (-b, -a), if that is among the directions."""
     cosines = directions @ directions[:, ::-1].T
     pairs, done = [], set()
@@ -97,11 +97,11 @@ def _transposed_pairs(directions: NDArray[np.float64]) -> list[_Pair]:
 
 
 def _box_filler(
-    images: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
+    images: Floats,
+    directions: Floats,
+    edges: Floats,
     oversampling: int,
-    quantiles: NDArray[np.float64],
+    quantiles: Floats,
 ) -> Callable[[_Pair], None]:
     """Return the function that fills ``quantiles[k]`` for images of unit squares.
 
@@ -117,7 +117,7 @@ def _box_filler(
         columns = np.ascontiguousarray(images.transpose(0, 2, 1))
     extents = {True: line_extents(images), False: line_extents(columns)}
 
-    def compute(k: int, which: NDArray[np.bool_]) -> None:
+    def compute(k: int, which: Booleans) -> None:
         plan = line_plan((height, width), directions[k], oversampling)
         _box_quantiles(
             images if plan.by_rows else columns,
@@ -147,11 +147,11 @@ def _box_filler(
 
 
 def _point_filler(
-    rows: NDArray[np.float64],
-    positions: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    quantiles: NDArray[np.float64],
+    rows: Floats,
+    positions: Floats,
+    directions: Floats,
+    edges: Floats,
+    quantiles: Floats,
 ) -> Callable[[_Pair], None]:
     """Return the function that fills ``quantiles[k]`` for images of points."""
 

@@ -10,7 +10,7 @@ expected log-likelihood of virtual samples: :math:`N_i = N \omega_i^{(b)}` seque
         \exp \mathbb{E}_{m}[\log \mathcal{N}(y; \mu_\ell, \Sigma_\ell)]
         && \text{(Equation 9)} \\
     \mathcal{L}_{HMM} &= \text{the recursion of } \texttt{vhem.\_recursion}
-        && \text{(Equations 13-15)} \\
+        && \text{(Equations 13 and 14)} \\
     J &= \sum_i \log \sum_j \omega^{(r)}_j \exp(N_i \mathcal{L}^{ij}_{HMM})
         && \text{(Equation 10)}
 
