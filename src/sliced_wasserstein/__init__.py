@@ -1,4 +1,12 @@
-"""Sliced Wasserstein distances, embeddings and kernels for probability distributions."""
+"""Sliced Wasserstein distances, embeddings and kernels for probability distributions.
+
+Definitions, equations, theorems and sections that the modules name are those of [1]_.
+
+References
+----------
+.. [1] S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
+   CVPR 2016.
+"""
 
 import importlib.metadata
 

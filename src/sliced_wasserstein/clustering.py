@@ -9,8 +9,6 @@ its centres being barycentres. Centres never need to be formed: for a cluster C 
 
 References
 ----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016, Section 4.1.
 D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
 """
 
@@ -156,7 +154,6 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         X : array-like of shape (n, n) or (n, d)
             Symmetric positive semi-definite kernel matrix, or points, as `kernel` says.
         y : ignored
-            Present for scikit-learn's conventions.
 
         Returns
         -------
@@ -225,7 +222,6 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         X : array-like of shape (n, n) or (n, d)
             Kernel matrix, or points.
         y : ignored
-            Present for scikit-learn's conventions.
 
         Returns
         -------
@@ -269,7 +265,6 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         X : array-like of shape (m, d)
             Points.
         y : ignored
-            Present for scikit-learn's conventions.
 
         Returns
         -------

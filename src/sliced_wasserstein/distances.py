@@ -8,11 +8,6 @@ value is :math:`\sqrt{2\pi}` times this one.)
 
 An array of two axes may list points or hold the masses of pixels, and no look at the numbers can
 tell which. Hence two functions, each with one reading.
-
-References
-----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016, Definition 3.
 """
 
 from __future__ import annotations

@@ -13,11 +13,6 @@ with f the monotone map from the slice of :math:`I_0` to that of I. With the cha
 \theta)`, which needs neither positive densities nor a division. That form is what
 :meth:`SlicedWassersteinEmbedding.transform` returns; :meth:`~SlicedWassersteinEmbedding
 .transport_maps` evaluates Eq. 15 as printed, for pictures.
-
-References
-----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016.
 """
 
 from __future__ import annotations
@@ -202,7 +197,6 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
             Non-negative images; with `image_shape` also flat rows of shape (n, height * width).
             An iterator is used up by this call.
         y : ignored
-            Present for scikit-learn pipelines.
 
         Returns
         -------
@@ -293,7 +287,6 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
         densities : array-like of shape (n, height, width)
             Images. An iterator, which can be read only once, is an error.
         y : ignored
-            Present for scikit-learn pipelines.
 
         Returns
         -------

@@ -18,8 +18,6 @@ The inverse is then a fit, so every inverse comes with its residual.
 
 References
 ----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016, Section 3.1.
 L. A. Shepp, Y. Vardi, "Maximum likelihood reconstruction for emission tomography", IEEE
 Transactions on Medical Imaging 1, 1982 (ML-EM).
 """

@@ -9,11 +9,6 @@ because a distance is a small difference of large numbers.
 Units: G and SW² are in px². The kernels of the paper depend on this unit (and on the measure on
 the sphere) through their parameters; state ``gamma`` relative to
 :func:`median_squared_distance`, and a polynomial of ``G`` divided by a typical norm.
-
-References
-----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016, Theorems 5 and 6, Section 4.
 """
 
 from __future__ import annotations

@@ -6,11 +6,6 @@ here. Directions matter more than for images. Where SW is to see a translation b
 dimensions as :math:`|v|^2 / d`, the directions must satisfy :math:`\frac1n\sum_k
 \theta_k\theta_k^\top = I/d` exactly; unrelated random directions, or points spread evenly over a
 sphere, only approach this. Orthonormal frames satisfy it by construction.
-
-References
-----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016, Definitions 2 and 3 (stated there for d dimensions), Section 6.
 """
 
 from __future__ import annotations
@@ -161,7 +156,6 @@ class PointCloudEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         clouds : list of clouds, or array
             See the notes of the class.
         y : ignored
-            Present for scikit-learn pipelines.
 
         Returns
         -------
@@ -256,7 +250,6 @@ class PointCloudEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         clouds : list of clouds, or array
             See the notes of the class.
         y : ignored
-            Present for scikit-learn pipelines.
 
         Returns
         -------

@@ -25,11 +25,6 @@ The same choice of h puts the pixels of a line (a row where the wide box comes f
 a column) exactly L edges apart, so that all of them have the same weights. With the edges sorted by
 their remainder modulo L, a line enters the slice as a few scaled copies of itself: long vector
 operations, and only over the part of the line that carries mass.
-
-References
-----------
-S. Kolouri, Y. Zou, G. K. Rohde, "Sliced Wasserstein Kernels for Probability Distributions",
-CVPR 2016, Definitions 2 and 3.
 """
 
 from __future__ import annotations

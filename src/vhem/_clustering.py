@@ -52,11 +52,11 @@ def assign(weights: Floats, log_likelihoods: Floats, counts: Floats) -> tuple[Fl
 
     Parameters
     ----------
-    weights : array, shape (K,)
+    weights : ndarray of shape (K,)
         Mixture weights; zeros are allowed.
-    log_likelihoods : array, shape (n, K)
+    log_likelihoods : ndarray of shape (n, K)
         Of one sequence, or expected of one virtual sample, in nats.
-    counts : array, shape (n,)
+    counts : ndarray of shape (n,)
         How many such samples are assigned together: ``N w_i`` virtual ones, or 1 sequence.
     """
     joint = log_or_floor(weights) + counts[:, np.newaxis] * log_likelihoods
@@ -96,7 +96,7 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        array of int, shape (n,)
+        ndarray of shape (n,), int
         """
         self.fit(X, y, **options)
         return self.labels_
@@ -111,7 +111,7 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        array of int, shape (n,)
+        ndarray of shape (n,), int
 
         Raises
         ------

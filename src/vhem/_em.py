@@ -213,7 +213,7 @@ class HierarchicalProblem(Problem[Model]):
 
     Parameters
     ----------
-    base_weights : array, shape (n_base,)
+    base_weights : ndarray of shape (n_base,)
         Weights of the base components, sum 1. A base component of weight zero has no influence.
     virtual_samples : float
         ``N``.

@@ -85,7 +85,7 @@ def as_h3m(models: Models, name: str = "models") -> H3M:
     ----------
     models : H3M, HMM, fitted hmmlearn model, or list of these
         Every item of a list weighs the same; the components of an H3M in it share its weight.
-    name : str
+    name : str, default="models"
         Name of the argument, for messages.
 
     Returns
@@ -189,7 +189,7 @@ def warn_of_large_floor(floor: float, variances: Floats) -> None:
     ----------
     floor : float
         Smallest variance that a model may have.
-    variances : array, shape (d,)
+    variances : ndarray of shape (d,)
         Overall variance of the frames.
     """
     if floor >= (largest := variances.max()):
@@ -222,9 +222,9 @@ def check_resolution(deviations: Floats, variances: Any) -> None:
 
     Parameters
     ----------
-    deviations : array, shape (n, d)
+    deviations : ndarray of shape (n, d)
         Means about the centre.
-    variances : array, shape (n, d), or float
+    variances : ndarray of shape (n, d), or float
         Variances, or the smallest of them.
 
     Raises

@@ -54,14 +54,14 @@ def point_moments(points: NDArray[Real], full: bool) -> NDArray[Real]:
 
     Parameters
     ----------
-    points : array, shape (d, P)
+    points : ndarray of shape (d, P)
         Centred points, one per column.
     full : bool
         All second moments or only squares.
 
     Returns
     -------
-    array, shape (F, P)
+    ndarray of shape (F, P)
         Rows 1, y, then squares or products; the dtype of ``points``.
     """
     d, n = points.shape
@@ -81,9 +81,9 @@ def gaussian_moments(means: Floats, covars: Floats, full: bool) -> Floats:
 
     Parameters
     ----------
-    means : array, shape (P, d)
+    means : ndarray of shape (P, d)
         Centred means.
-    covars : array, shape (P, d) or (P, d, d)
+    covars : ndarray of shape (P, d) or (P, d, d)
         Variances or covariance matrices.
     full : bool
         The moments wanted. Off-diagonals of ``covars`` are left out if False, and taken as zero if
@@ -91,7 +91,7 @@ def gaussian_moments(means: Floats, covars: Floats, full: bool) -> Floats:
 
     Returns
     -------
-    array, shape (F, P)
+    ndarray of shape (F, P)
         Moments per column.
     """
     d = means.shape[1]
@@ -113,16 +113,16 @@ def natural_parameters(weights: Floats, means: Floats, covars: Floats) -> Floats
 
     Parameters
     ----------
-    weights : array, shape (Q,)
+    weights : ndarray of shape (Q,)
         Mixture weights c; a zero becomes a hugely negative constant.
-    means : array, shape (Q, d)
+    means : ndarray of shape (Q, d)
         Centred means.
-    covars : array, shape (Q, d) or (Q, d, d)
+    covars : ndarray of shape (Q, d) or (Q, d, d)
         Variances or covariance matrices.
 
     Returns
     -------
-    array, shape (Q, F)
+    ndarray of shape (Q, F)
         One row per Gaussian.
     """
     d = means.shape[1]
@@ -154,16 +154,16 @@ def parameters_from_moments(sums: Floats, full: bool) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    sums : array, shape (Q, F)
+    sums : ndarray of shape (Q, F)
         Weighted sums of moments; the first column, the total weight, is positive.
     full : bool
         Kind of covariance.
 
     Returns
     -------
-    means : array, shape (Q, d)
+    means : ndarray of shape (Q, d)
         Centred means.
-    covars : array, shape (Q, d) or (Q, d, d)
+    covars : ndarray of shape (Q, d) or (Q, d, d)
         Covariances; rounding may leave them slightly indefinite.
     """
     n, n_columns = sums.shape

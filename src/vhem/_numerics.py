@@ -140,10 +140,10 @@ def mixture_terms(terms: Any, log_sums: Any) -> None:
 
     Parameters
     ----------
-    terms : array, shape (J, M, P), float32 or float64
+    terms : ndarray of shape (J, M, P), float32 or float64
         In: ``log c + log N`` for mixture j, Gaussian m, item p.
         Out: its share ``exp(terms - log_sums)``; the shares of a mixture sum to 1.
-    log_sums : array, shape (J, P), float64
+    log_sums : ndarray of shape (J, P), float64
         Out: ``logsumexp`` over m.
     """
     n_mixtures, n_gaussians, n_items = terms.shape

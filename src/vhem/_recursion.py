@@ -350,15 +350,15 @@ def pair_bounds(
     ----------
     length : int
         Length of the virtual sequences, tau.
-    pair_base, pair_reduced : arrays of int, shape (n_pairs,)
+    pair_base, pair_reduced : ndarrays of shape (n_pairs,), int
         The pairs (i, j).
-    gmm_bounds : array, shape (Kr, Sr, Sb, n)
+    gmm_bounds : ndarray of shape (Kr, Sr, Sb, n)
         L_GMM.
-    base_startprob, base_transmat : arrays, shapes (Sb, n), (Sb, Sb, n)
+    base_startprob, base_transmat : ndarrays of shapes (Sb, n), (Sb, Sb, n)
         Base chains, one per column.
-    startprob, transmat : arrays, shapes (Kr, Sr), (Kr, Sr, Sr)
+    startprob, transmat : ndarrays of shapes (Kr, Sr), (Kr, Sr, Sr)
         Reduced chains.
-    result : array, shape (n_pairs,)
+    result : ndarray of shape (n_pairs,)
         Out: L_HMM.
     """
     n_reduced, n_base = gmm_bounds.shape[1], gmm_bounds.shape[2]
@@ -413,11 +413,11 @@ def pair_statistics(
     ----------
     length, pair_base, pair_reduced, gmm_bounds, base_startprob, base_transmat, startprob, transmat
         As in :func:`pair_bounds`.
-    weights : array, shape (n_pairs,)
+    weights : ndarray of shape (n_pairs,)
         ``z_ij * omega_i``.
-    occupancies : array, shape (Kr, Sr, Sb, n)
+    occupancies : ndarray of shape (Kr, Sr, Sb, n)
         Out, at the pairs: weight times expected number of times in (rho, beta).
-    start_counts, transition_counts : arrays, shapes (Kr, Sr), (Kr, Sr, Sr)
+    start_counts, transition_counts : ndarrays of shapes (Kr, Sr), (Kr, Sr, Sr)
         The weighted counts of all pairs are added to them.
     """
     n_reduced, n_base = gmm_bounds.shape[1], gmm_bounds.shape[2]

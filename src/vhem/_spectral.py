@@ -31,14 +31,14 @@ def spectral_embedding(log_affinity: Floats, n_dimensions: int) -> tuple[Floats,
 
     Parameters
     ----------
-    log_affinity : array, shape (n, n)
+    log_affinity : ndarray of shape (n, n)
         Logarithms of the affinities, -inf for none; the diagonal is not used.
     n_dimensions : int
         Number of leading eigenvectors, at most n.
 
     Returns
     -------
-    embedding : array, shape (n, n_dimensions)
+    embedding : ndarray of shape (n, n_dimensions)
         Rows of unit length. An item that has no part in any of the eigenvectors has the row 0.
         An item without affinity to any other has eigenvalue 0: connected parts, whose leading
         eigenvalue is 1, come first, and it gets a direction of its own only after them.

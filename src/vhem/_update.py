@@ -29,13 +29,13 @@ class Statistics(NamedTuple):
 
     Attributes
     ----------
-    components : array, shape (K,)
+    components : ndarray of shape (K,)
         Sums of responsibilities.
-    start : array, shape (K, S)
+    start : ndarray of shape (K, S)
         Expected first states.
-    transitions : array, shape (K, S, S)
+    transitions : ndarray of shape (K, S, S)
         Expected transitions.
-    moments : array, shape (K*S*M, F)
+    moments : ndarray of shape (K*S*M, F)
         Responsibility-weighted moments of each Gaussian (:mod:`vhem._moments`), the first column
         being the weight.
     """
@@ -116,9 +116,9 @@ def maximise(
         From the E-step at ``previous``.
     previous : H3M
         Supplies what was not counted, and the kind of covariance.
-    centre : array, shape (d,)
+    centre : ndarray of shape (d,)
         What was subtracted from the data before moments were taken.
-    floor : float or array, shape (d,)
+    floor : float or ndarray of shape (d,)
         Smallest variance, or smallest eigenvalue of a covariance matrix.
     reg_covar : float
         Added to the diagonal afterwards.

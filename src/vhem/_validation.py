@@ -56,7 +56,7 @@ def real_array(name: str, value: ArrayLike, largest: float = LARGEST_SQUARABLE) 
         Name of the argument, for messages.
     value : array-like
         Real numbers: floats of any width, integers or booleans, in any memory order.
-    largest : float
+    largest : float, default=LARGEST_SQUARABLE
         Bound on the magnitude.
 
     Raises

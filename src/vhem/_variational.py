@@ -49,13 +49,13 @@ class Chunk:
 
     Attributes
     ----------
-    moments : array, shape (F, Sb*Mb*n)
+    moments : ndarray of shape (F, Sb*Mb*n)
         Expected moments of the Gaussians, ordered (state, Gaussian, model).
-    mixture_weights : array, shape (Sb, Mb, n)
+    mixture_weights : ndarray of shape (Sb, Mb, n)
         Mixture weights.
-    startprob, transmat : arrays, shapes (Sb, n), (Sb, Sb, n)
+    startprob, transmat : ndarrays of shapes (Sb, n), (Sb, Sb, n)
         Chains.
-    weights : array, shape (n,)
+    weights : ndarray of shape (n,)
         Weights of the models.
     """
 
@@ -110,9 +110,9 @@ def gmm_bounds(chunk: Chunk, model: H3M, theta: Floats) -> tuple[Floats, Floats]
 
     Returns
     -------
-    bounds : array, shape (Kr, Sr, Sb, n)
+    bounds : ndarray of shape (Kr, Sr, Sb, n)
         L_GMM.
-    shares : array, shape (Kr, Sr, Mr, Sb, Mb, n)
+    shares : ndarray of shape (Kr, Sr, Mr, Sb, Mb, n)
         eta, the assignment of base Gaussian m to reduced Gaussian l; sums to 1 over l.
     """
     n_states, n_mix, n = chunk.mixture_weights.shape
@@ -149,11 +149,11 @@ def weigh(shares: Any, occupancies: Any, mixture_weights: Any) -> None:
 
     Parameters
     ----------
-    shares : array, shape (Kr, Sr, Mr, Sb, Mb, n)
+    shares : ndarray of shape (Kr, Sr, Mr, Sb, Mb, n)
         eta; overwritten.
-    occupancies : array, shape (Kr, Sr, Sb, n)
+    occupancies : ndarray of shape (Kr, Sr, Sb, n)
         ``z_ij omega_i nu_ij``.
-    mixture_weights : array, shape (Sb, Mb, n)
+    mixture_weights : ndarray of shape (Sb, Mb, n)
         c of the base.
     """
     components, states, mixtures, base_states, base_mix, n = shares.shape
@@ -213,9 +213,9 @@ def _moment_sums(chunk: Chunk, weights: Floats, active: Booleans) -> Floats:
     ----------
     chunk : Chunk
         The base models.
-    weights : array, shape (Kr, Sr, Mr, Sb, Mb, n)
+    weights : ndarray of shape (Kr, Sr, Mr, Sb, Mb, n)
         From :func:`weigh`.
-    active : array of bool, shape (Kr, n)
+    active : ndarray of shape (Kr, n), bool
         Where they are not zero.
     """
     components, states, mixtures, *_, n = weights.shape

@@ -65,15 +65,15 @@ class _Chunk:
 
     Attributes
     ----------
-    frames : array, shape (d, T)
+    frames : ndarray of shape (d, T)
         Centred frames, in the dtype of the computation.
-    starts : array of int, shape (n + 1,)
+    starts : ndarray of shape (n + 1,), int
         Where each sequence begins, and T.
-    first_sequence : array of int, shape (G,)
+    first_sequence : ndarray of shape (G,), int
         First sequence of each group.
-    groups : array of int, shape (n,)
+    groups : ndarray of shape (n,), int
         Group of each sequence.
-    weights : array, shape (G,)
+    weights : ndarray of shape (G,)
         What each group counts.
     """
 
@@ -172,55 +172,55 @@ class EMH3M(EMEstimator):
 
     Parameters
     ----------
-    n_components : int, default 1
+    n_components : int, default=1
         Number of HMMs, K. One is an ordinary HMM.
-    n_states : int, default 2
+    n_states : int, default=2
         Hidden states of each, S.
-    n_mix : int, default 1
+    n_mix : int, default=1
         Gaussians of each state's emission, M.
-    covariance_type : {"diag", "full"}, default "diag"
+    covariance_type : {"diag", "full"}, default="diag"
         Kind of covariance.
-    n_init : int, default 1
+    n_init : int, default=1
         Number of starts; the one with the largest objective is kept.
-    tol : float or None, default 1e-4
+    tol : float or None, default=1e-4
         Stop when the objective changes by less than this per frame (nats). None runs ``max_iter``
         M-steps.
-    max_iter : int, default 100
+    max_iter : int, default=100
         Largest number of M-steps.
-    covariance_floor : float, default 1e-6
+    covariance_floor : float, default=1e-6
         Smallest variance, or smallest eigenvalue of a covariance matrix, in squared data units. It
         is imposed exactly: the objective does not fall because of it. Variances below 1e-10 (in
         single precision 1e-4) of a feature's overall variance cannot be resolved and are raised
         to that as well.
-    reg_covar : float, default 0
+    reg_covar : float, default=0
         Added to every variance of the start and after every M-step. With it the objective may
         fall.
-    dtype : {numpy.float64, numpy.float32}, default numpy.float64
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Precision of the two large matrix products. Recursions, sums and results are float64.
-    n_jobs : int or None, default None
+    n_jobs : int or None, default=None
         Threads; -1 for all processors. It changes no number.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Seed of the starts.
 
     Attributes
     ----------
     model_ : H3M
         The fitted mixture.
-    responsibilities_ : array, shape (n, K)
+    responsibilities_ : ndarray of shape (n, K)
         Probability of each component given the sequence (and the others of its group).
-    labels_ : array of int, shape (n,)
+    labels_ : ndarray of shape (n,), int
         Most probable component.
-    log_likelihoods_ : array, shape (n, K)
+    log_likelihoods_ : ndarray of shape (n, K)
         ``log p(y_i | component j)`` in nats.
     lower_bound_ : float
         Objective of the fitted mixture: the log-likelihood, in nats.
-    history_ : array, shape (n_iter_ + 1,)
+    history_ : ndarray of shape (n_iter_ + 1,)
         Objective after 0, 1, ... M-steps. It never falls if ``reg_covar`` is 0.
     n_iter_ : int
         Number of M-steps done.
     converged_ : bool
         Whether ``tol`` was reached.
-    restart_objectives_ : array, shape (number of starts,)
+    restart_objectives_ : ndarray of shape (number of starts,)
         Final objective of every start.
     timings_ : dict of str to float
         Seconds, summed over the starts: ``"init"`` (ordering the sequences, making the starts) and
@@ -286,14 +286,14 @@ class EMH3M(EMEstimator):
 
         Parameters
         ----------
-        sequences : list of array-like, each of shape (T_i, d), or array-like, shape (n, T, d)
+        sequences : list of array-like, each of shape (T_i, d), or array-like of shape (n, T, d)
             Observations. Time is the first axis of a sequence, hence the middle one of an array
             (aeon has it last: ``X.transpose(0, 2, 1)``).
         y : ignored
-        groups : array-like, shape (n,), optional
+        groups : array-like of shape (n,), optional
             Label of the group of each sequence; the sequences of a group share one assignment. By
             default every sequence is a group of its own.
-        sample_weight : array-like, shape (n,), optional
+        sample_weight : array-like of shape (n,), optional
             What each sequence counts; the same within a group. A group of weight 2 counts like two
             such groups.
         init : H3M or {"kmeans", "random"}, optional

@@ -41,9 +41,9 @@ class ClusterHierarchy:
     ----------
     levels : tuple of int
         Number of clusters.
-    labels : list of array of int, shape (n_items,)
+    labels : list of ndarray of shape (n_items,), int
         Cluster of every item of the lowest level.
-    parents : list of array of int
+    parents : list of ndarray, int
         Cluster of everything on the level below: of the items, then of the clusters. A cluster
         without any item has the parent -1 where labels come from sequences.
     models : list of H3M or DynamicTextureMixture
@@ -82,7 +82,7 @@ def cluster_hierarchy(
     ----------
     models_or_sequences : what the estimator takes
         Models for most, sequences for :class:`vhem.EMH3M`.
-    levels : sequence of int
+    levels : sequence of int, default=(8, 4, 2)
         Number of clusters of each level, decreasing.
     estimator : estimator, optional
         Cloned for every level, where its number of clusters is set. ``VHEM()`` by default.

@@ -71,9 +71,9 @@ def check_sequences(
 
     Returns
     -------
-    frames : array, shape (sum T_i, d)
+    frames : ndarray of shape (sum T_i, d)
         All observations.
-    lengths : array of int, shape (n,)
+    lengths : ndarray of shape (n,), int
         The T_i.
 
     Raises
@@ -123,19 +123,19 @@ def backward_pass(
 
     Parameters
     ----------
-    log_emission : array, shape (K, S, T)
+    log_emission : ndarray of shape (K, S, T)
         ``log p(y_t | s)``, T frames of all sequences one after the other.
-    startprob, transmat : arrays, shapes (K, S), (K, S, S)
+    startprob, transmat : ndarrays of shapes (K, S), (K, S, S)
         The chains.
-    starts : array of int, shape (n + 1,)
+    starts : ndarray of shape (n + 1,), int
         Where each sequence begins, and T.
-    x : array, shape (K, T, S)
+    x : ndarray of shape (K, T, S)
         Out: ``log_emission + beta``.
-    shares : array, shape (K, T, S)
+    shares : ndarray of shape (K, T, S)
         Out: ``exp(x - max x)``.
-    inverse_sums : array, shape (K, T, S)
+    inverse_sums : ndarray of shape (K, T, S)
         Out: ``1 / (A @ shares_t)``, or 0 where that sum has underflowed.
-    log_likelihoods : array, shape (n, K)
+    log_likelihoods : ndarray of shape (n, K)
         Out: ``log p(sequence | model)``.
     """
     n_models, n_states, _ = log_emission.shape
@@ -186,11 +186,11 @@ def forward_pass(
     ----------
     startprob, transmat, starts, x, shares, inverse_sums, log_likelihoods : arrays
         As there.
-    weights : array, shape (n, K)
+    weights : ndarray of shape (n, K)
         What each sequence counts in each model.
-    posterior : array, shape (K, S, T)
+    posterior : ndarray of shape (K, S, T)
         Out: ``weight * P(x_t = s | y)``.
-    start_counts, transition_counts : arrays, shapes (K, S), (K, S, S)
+    start_counts, transition_counts : ndarrays of shapes (K, S), (K, S, S)
         Weighted expected counts are added to them.
     """
     n_models, n_states, _ = posterior.shape
@@ -261,9 +261,9 @@ class Densities:
     ----------
     h3m : H3M
         The model.
-    centre : array, shape (d,)
+    centre : ndarray of shape (d,)
         What is subtracted from every frame.
-    dtype : float64 or float32
+    dtype : float64 or float32, default=np.float64
         Of the matrix product and its result.
     """
 
@@ -292,16 +292,16 @@ class Densities:
 
         Parameters
         ----------
-        moments : array, shape (F, T)
+        moments : ndarray of shape (F, T)
             See :func:`vhem._moments.point_moments`.
-        frames : array, shape (T, d), optional
+        frames : ndarray of shape (T, d), optional
             The frames as they were before the centre was subtracted, which costs digits.
 
         Returns
         -------
-        log_emission : array, shape (K, S, T)
+        log_emission : ndarray of shape (K, S, T)
             ``log p(y_t | s)``; -inf if it is below the range of double precision.
-        shares : array, shape (K*S, M, T)
+        shares : ndarray of shape (K*S, M, T)
             Posterior of the Gaussian given state and frame.
         """
         components, states, mixtures = self.shape

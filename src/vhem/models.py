@@ -87,15 +87,15 @@ class HMM(_Chains):
 
     Parameters
     ----------
-    startprob : array-like, shape (S,)
+    startprob : array-like of shape (S,)
         Probabilities of the first state, π of [1]_.
-    transmat : array-like, shape (S, S)
+    transmat : array-like of shape (S, S)
         ``transmat[a, b]`` is the probability of state ``b`` after state ``a``; rows sum to 1.
-    weights : array-like, shape (S, M)
+    weights : array-like of shape (S, M)
         Mixture weights of each state's emission, c of [1]_; rows sum to 1.
-    means : array-like, shape (S, M, d)
+    means : array-like of shape (S, M, d)
         Means, in data units.
-    covars : array-like, shape (S, M, d) or (S, M, d, d)
+    covars : array-like of shape (S, M, d) or (S, M, d, d)
         Variances (diagonal covariances) or covariance matrices, in squared data units.
 
     Raises
@@ -158,7 +158,7 @@ class HMM(_Chains):
 
         Returns
         -------
-        array, shape (n,)
+        ndarray of shape (n,)
             ``log p(y_i)`` in nats.
         """
         return self._as_mixture().component_log_likelihoods(sequences)[:, 0]
@@ -174,14 +174,14 @@ class HMM(_Chains):
             How many.
         length : int
             Observations per sequence.
-        random_state : int, SeedSequence, Generator, RandomState or None
+        random_state : int, SeedSequence, Generator, RandomState or None, default=None
             Source of randomness.
 
         Returns
         -------
-        observations : array, shape (n_sequences, length, d)
+        observations : ndarray of shape (n_sequences, length, d)
             The observations.
-        states : array of int, shape (n_sequences, length)
+        states : ndarray of shape (n_sequences, length), int
             The hidden states.
         """
         observations, _, states = self._as_mixture().sample(n_sequences, length, random_state)
@@ -192,12 +192,12 @@ class HMM(_Chains):
 
         Parameters
         ----------
-        sequence : array-like, shape (T, d)
+        sequence : array-like of shape (T, d)
             One sequence.
 
         Returns
         -------
-        array, shape (T, S)
+        ndarray of shape (T, S)
             ``P(x_t = s | y_{1:T})``; rows sum to 1.
         """
         return likelihood.state_posterior(self._as_mixture(), sequence)
@@ -207,14 +207,14 @@ class HMM(_Chains):
 
         Parameters
         ----------
-        sequence : array-like, shape (T, d)
+        sequence : array-like of shape (T, d)
             One sequence.
 
         Returns
         -------
         log_probability : float
             ``log p(y_{1:T}, x_{1:T})`` of the path, in nats.
-        path : array of int, shape (T,)
+        path : ndarray of shape (T,), int
             The states.
         """
         return likelihood.viterbi(self._as_mixture(), sequence)
@@ -291,17 +291,17 @@ class H3M(_Chains):
 
     Parameters
     ----------
-    weights : array-like, shape (K,)
+    weights : array-like of shape (K,)
         Weights of the components, ω of [1]_; they sum to 1.
-    startprob : array-like, shape (K, S)
+    startprob : array-like of shape (K, S)
         Probabilities of the first state.
-    transmat : array-like, shape (K, S, S)
+    transmat : array-like of shape (K, S, S)
         Transition probabilities, ``transmat[k, a, b] = P(x_t = b | x_{t-1} = a)``.
-    mixture_weights : array-like, shape (K, S, M)
+    mixture_weights : array-like of shape (K, S, M)
         Weights of the Gaussians of each state.
-    means : array-like, shape (K, S, M, d)
+    means : array-like of shape (K, S, M, d)
         Means, in data units.
-    covars : array-like, shape (K, S, M, d) or (K, S, M, d, d)
+    covars : array-like of shape (K, S, M, d) or (K, S, M, d, d)
         Variances or covariance matrices, in squared data units.
 
     Raises
@@ -400,7 +400,7 @@ class H3M(_Chains):
         ----------
         hmms : sequence of HMM
             At least one; all of the same dimension.
-        weights : array-like, shape (K,), optional
+        weights : array-like of shape (K,), optional
             Component weights; equal ones by default.
 
         Returns
@@ -440,7 +440,7 @@ class H3M(_Chains):
 
         Returns
         -------
-        array, shape (n, K)
+        ndarray of shape (n, K)
             ``log p(y_i | component k)`` in nats, without the component's weight.
         """
         return likelihood.component_log_likelihoods(self, sequences)
@@ -456,16 +456,16 @@ class H3M(_Chains):
             How many.
         length : int
             Observations per sequence.
-        random_state : int, SeedSequence, Generator, RandomState or None
+        random_state : int, SeedSequence, Generator, RandomState or None, default=None
             Source of randomness.
 
         Returns
         -------
-        observations : array, shape (n_sequences, length, d)
+        observations : ndarray of shape (n_sequences, length, d)
             The observations.
-        components : array of int, shape (n_sequences,)
+        components : ndarray of shape (n_sequences,), int
             The component that each sequence was drawn from.
-        states : array of int, shape (n_sequences, length)
+        states : ndarray of shape (n_sequences, length), int
             The hidden states.
         """
         n_sequences = check_count("n_sequences", n_sequences, 0)

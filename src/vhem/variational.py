@@ -74,7 +74,7 @@ def expected_log_likelihood(base: Models, reduced: Models, length: int) -> Float
 
     Returns
     -------
-    array, shape (K_b, K_r)
+    ndarray of shape (K_b, K_r)
         :math:`\mathcal{L}_{HMM}^{ij} \le \mathbb{E}_{y_{1:\tau} \sim i} [\log p(y_{1:\tau} \mid
         j)]` in nats, Equation 13 of the NIPS paper.
 
@@ -114,7 +114,7 @@ class VHEM(HierarchicalEstimator):
 
     Parameters
     ----------
-    n_components : int, default 2
+    n_components : int, default=2
         Number of reduced HMMs, K_r.
     n_states : int, optional
         Hidden states of each; that of the base by default.
@@ -124,49 +124,49 @@ class VHEM(HierarchicalEstimator):
         The paper's N: base component i stands for ``N * base.weights[i]`` virtual sequences. It
         sets how hard the assignments are and nothing else. Default 10,000 per base component of
         positive weight (the extended paper's choice for motion), which makes them practically hard.
-    virtual_length : int, default 10
+    virtual_length : int, default=10
         Length of the virtual sequences, tau.
-    init : {"base", "split"} or H3M, default "base"
+    init : {"base", "split"} or H3M, default="base"
         Start. ``"base"``: random base components of positive weight. ``"split"``: one component,
         the heaviest split in two until there are enough. An H3M: exactly this model, once.
-    n_init : int, default 10
+    n_init : int, default=10
         Number of starts; the one with the largest objective is kept.
-    tol : float or None, default 1e-5
+    tol : float or None, default=1e-5
         Stop when the objective changes by less than this relative to its size. None runs
         ``max_iter`` M-steps.
-    max_iter : int, default 100
+    max_iter : int, default=100
         Largest number of M-steps.
-    covariance_floor : float, default 0
+    covariance_floor : float, default=0
         Smallest variance, or smallest eigenvalue of a covariance matrix, in squared data units.
         The reduced covariances are never smaller than the average of the base's (Equation 18), so
         none is needed unless the base itself is nearly singular.
-    reg_covar : float, default 0
+    reg_covar : float, default=0
         Added to every variance of the start and after every M-step, as the authors' toolbox does
         (there 1e-3). With it the objective may fall, and levels of a hierarchy inflate.
-    n_jobs : int or None, default None
+    n_jobs : int or None, default=None
         Threads; -1 for all processors. It changes no number.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Seed of the starts.
 
     Attributes
     ----------
     model_ : H3M
         The reduced mixture.
-    responsibilities_ : array, shape (K_b, K_r)
+    responsibilities_ : ndarray of shape (K_b, K_r)
         Assignments, z of Equation 10.
-    labels_ : array of int, shape (K_b,)
+    labels_ : ndarray of shape (K_b,), int
         Component of largest assignment.
-    log_likelihoods_ : array, shape (K_b, K_r)
+    log_likelihoods_ : ndarray of shape (K_b, K_r)
         L_HMM of every pair, nats per virtual sequence.
     lower_bound_ : float
         Objective of the final model, nats.
-    history_ : array, shape (n_iter_ + 1,)
+    history_ : ndarray of shape (n_iter_ + 1,)
         Objective after 0, 1, ... M-steps. It never falls if ``reg_covar`` is 0.
     n_iter_ : int
         Number of M-steps done.
     converged_ : bool
         Whether ``tol`` was reached.
-    restart_objectives_ : array, shape (number of starts,)
+    restart_objectives_ : ndarray of shape (number of starts,)
         Final objective of every start.
     timings_ : dict of str to float
         Seconds, summed over the starts: ``"init"`` (laying out the base, making the starts) and

@@ -131,9 +131,6 @@ def test_sampled_kl_clustering_recovers_well_separated_groups(seed):
     sc = SampledKLClustering(3, n_sequences=20, random_state=0).fit(h3m)
     assert rand_score(sc.labels_, labels) == 1.0
     np.testing.assert_array_equal(sc.model_[0].means, h3m[int(sc.exemplars_[0])].means)
-    assert set(sc.timings_) == {"divergence", "spectral"}
-    again = SampledKLClustering(3, n_sequences=20, random_state=0).fit(h3m)
-    assert again.divergences_.tobytes() == sc.divergences_.tobytes()
 
 
 # ------------------------------------------------------------------ both

@@ -1,12 +1,9 @@
 """EM for mixtures of HMMs: other people's numbers, properties of the objective, bad data."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from vhem_examples import (
     golden_case,
     golden_h3m,
@@ -191,32 +188,6 @@ def test_additive_term_is_added():
     # The added start equals the plain one, so the first M-steps differ by the term alone.
     np.testing.assert_allclose(added.history_[0], plain.history_[0], rtol=1e-12)
     np.testing.assert_allclose(added.model_.covars, plain.model_.covars + 0.1, rtol=1e-9)
-
-
-def test_convergence_is_claimed_only_when_reached():
-    rng = np.random.default_rng(5)
-    sequences, _ = sampled(rng, random_h3m(rng, 2, 2, 1, 2), 15)
-    frames = sum(map(len, sequences))
-    stopped = EMH3M(2, 2, tol=1e-3, max_iter=200, random_state=0).fit(sequences)
-    assert stopped.converged_
-    assert stopped.n_iter_ < 200
-    changes = np.diff(stopped.history_) / frames
-    assert changes[-1] < 1e-3
-    assert (changes[:-1] >= 1e-3).all()
-    cut = EMH3M(2, 2, tol=1e-3, max_iter=stopped.n_iter_ - 1, random_state=0).fit(sequences)
-    assert not cut.converged_
-    endless = EMH3M(2, 2, tol=None, max_iter=stopped.n_iter_, random_state=0).fit(sequences)
-    assert not endless.converged_
-    assert_same_model(endless.model_, stopped.model_, rtol=0)
-
-
-def test_restarts_keep_the_best():
-    rng = np.random.default_rng(6)
-    sequences, _ = sampled(rng, random_h3m(rng, 3, 3, 1, 2), 20)
-    em = EMH3M(3, 3, n_init=6, max_iter=15, random_state=0).fit(sequences, init="random")
-    assert len(em.restart_objectives_) == 6
-    assert len(np.unique(em.restart_objectives_)) > 1
-    assert em.lower_bound_ == em.restart_objectives_.max()
 
 
 # --- groups and weights -------------------------------------------------------------------------
@@ -425,15 +396,8 @@ def test_recovers_separated_groups():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_components": 0}, ValueError, "n_components is 0, expected at least 1"),
-        ({"n_states": 2.5}, TypeError, "n_states is 2.5, expected an integer"),
-        ({"n_mix": True}, TypeError, "n_mix is True"),
-        ({"max_iter": -1}, ValueError, "max_iter is -1"),
-        ({"tol": -1.0}, ValueError, "tol is -1.0"),
         ({"covariance_floor": 0.0}, ValueError, "covariance_floor is 0.0, .* > 0"),
-        ({"reg_covar": np.inf}, ValueError, "reg_covar is inf"),
         ({"reg_covar": "a lot"}, TypeError, "reg_covar is 'a lot', expected a number"),
-        ({"covariance_type": "tied"}, ValueError, "covariance_type is 'tied'"),
         ({"dtype": np.int32}, ValueError, "dtype is"),
         ({"n_components": 4}, ValueError, "n_components is 4, but there are only 3"),
     ],
@@ -469,12 +433,6 @@ def test_bad_argument_is_named(arguments, message):
     [
         ([np.zeros((4, 0))] * 2, r"sequences\[0\] has shape \(4, 0\): no feature"),
         ([LONG, np.where(LONG[7, 1] == LONG, np.nan, LONG)], r"sequences\[1\]\[7, 1\] is nan"),
-        ([LONG, np.where(LONG[7, 1] == LONG, 1e300, LONG)], r"sequences\[1\]\[7, 1\] is 1e\+300"),
-        ([LONG, LONG + 1j], r"sequences\[1\] .* complex"),
-        ([LONG, np.ma.masked_greater(LONG, 1.0)], r"sequences\[1\] has masked entries"),
-        ([LONG, LONG.astype(str)], r"sequences\[1\] is not a rectangular array of real numbers"),
-        ([LONG, LONG[:0]], r"sequences\[1\] has no frame"),
-        (LONG, r"sequences\[0\] has shape \(2,\), .* a single one is \[sequence\]"),
         ([LONG * 1e20, LONG], "frames lie up to .* expected at most 1e\\+15 for dtype float32"),
     ],
 )
@@ -509,40 +467,3 @@ def test_start_of_another_shape_is_named():
         EMH3M(2, 2).fit([np.zeros((4, 2))] * 2, init=random_h3m(rng, 2, 3, 1, 2))
     with pytest.raises(ValueError, match="init has 5 features, the sequences have 2"):
         EMH3M(2, 2).fit([np.zeros((4, 2))] * 2, init=random_h3m(rng, 2, 2, 1, 5))
-
-
-def test_estimator_conventions():
-    em = EMH3M(3, n_states=4, random_state=0)
-    assert clone(em).get_params() == em.get_params()
-    with pytest.raises(NotFittedError):
-        em.predict([np.zeros((2, 2))])
-    assert em.set_params(n_components=1, n_states=1).fit([np.eye(2)]) is em
-
-
-# --- what can be watched ------------------------------------------------------------------------
-
-
-def test_monitor_sees_the_model_after_every_step():
-    rng = np.random.default_rng(50)
-    start = random_h3m(rng, 2, 2, 1, 2)
-    sequences, _ = sampled(rng, start, 12)
-    seen = []
-    em = EMH3M(2, 2, 1, tol=None, max_iter=4).fit(sequences, init=start, monitor=seen.append)
-    assert len(seen) == len(em.history_) == 5
-    assert_same_model(seen[0], start)
-    assert seen[-1] is em.model_
-    for model, objective in zip(seen, em.history_, strict=True):
-        # One sequence a group: the objective is the log-likelihood under the mixture.
-        assert model.score_samples(sequences).sum() == pytest.approx(objective, rel=1e-9)
-
-
-def test_timings_are_summed_over_starts():
-    rng = np.random.default_rng(51)
-    sequences, _ = sampled(rng, random_h3m(rng, 2, 2, 1, 2), 12)
-    seen = []
-    em = EMH3M(2, 2, 1, n_init=2, tol=None, max_iter=2, random_state=0)
-    em.fit(sequences, monitor=lambda model: (time.sleep(0.01), seen.append(model)))
-    assert len(seen) == 2 * 3
-    assert set(em.timings_) == {"init", "em"}
-    assert em.timings_["em"] >= 0.01 * len(seen)
-    assert em.timings_["init"] > 0

@@ -4,6 +4,7 @@ import copy
 import importlib.util
 import inspect
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -381,8 +382,120 @@ def test_means_too_far_apart_for_their_variances_are_told(name, full):
             clone(ALL[name]).fit(apart(distance))
 
 
-@pytest.mark.parametrize("name", ["VHEM", "HEMGMM", "HEMDTM"])
-def test_no_steps_leave_the_start(name):
-    estimator = clone(ALL[name]).set_params(max_iter=0).fit(items_of(name))
-    assert estimator.n_iter_ == 0
-    assert not estimator.converged_
+# --- EM ---------------------------------------------------------------------------------------
+
+
+# Settings under which starts end in different places, and steps remain to be done.
+HARD = {
+    "VHEM": {"virtual_samples": 20.0},
+    "HEMGMM": {"virtual_samples": 20.0, "init": "base"},
+    "HEMDTM": {"virtual_samples": 20.0},
+    "SHEM": {"length": 5},
+    "EMH3M": {"n_states": 3},
+}
+by_em = pytest.mark.parametrize("name", HARD)
+
+
+def without_groups(name, **settings):
+    """A fit to items that fall into no groups."""
+    rng = np.random.default_rng(5)
+    base = random_h3m(rng, 12, 2, 1, 2)
+    sequences = [base[k].sample(1, 12, k)[0][0] for k in range(12)]
+    items = {"EMH3M": sequences, "HEMDTM": [fit_dynamic_texture(y, 1) for y in sequences]}
+    settings = {"n_components": 3, "max_iter": 100, **HARD[name], **settings}
+    return clone(ALL[name]).set_params(**settings), items.get(name, base)
+
+
+@by_em
+def test_the_best_of_all_starts_is_kept(name):
+    estimator, items = without_groups(name, n_init=6, max_iter=4)
+    estimator.fit(items)
+    assert len(estimator.restart_objectives_) == 6
+    assert len(np.unique(estimator.restart_objectives_)) > 1
+    best = estimator.restart_objectives_.max()
+    assert estimator.lower_bound_ == estimator.history_[-1] == best
+    assert len(estimator.history_) == estimator.n_iter_ + 1
+    np.testing.assert_array_equal(estimator.labels_, estimator.responsibilities_.argmax(axis=1))
+
+
+@by_em
+def test_convergence_is_claimed_only_when_reached(name):
+    estimator, items = without_groups(name, n_init=1, tol=1e-4)
+    estimator.fit(items)
+    assert estimator.converged_
+    steps, changes = estimator.n_iter_, np.abs(np.diff(estimator.history_))
+    assert 1 < steps < 100
+    # The unit of tol: a frame of the sequences, or the objective's own size.
+    unit = {"EMH3M": 12 * 12.0, "SHEM": 120 * 5.0}.get(name, np.abs(estimator.history_[:-1]))
+    assert ((changes < 1e-4 * unit) == (np.arange(steps) == steps - 1)).all()
+    for settings in ({"max_iter": steps - 1}, {"max_iter": 0}, {"tol": None, "max_iter": steps}):
+        cut = clone(estimator).set_params(**settings).fit(items)
+        assert not cut.converged_
+        assert cut.n_iter_ == settings["max_iter"]
+    assert cut.model_ == estimator.model_
+
+
+@pytest.mark.parametrize("name", ["VHEM", "HEMGMM", "HEMDTM", "EMH3M"])
+def test_results_belong_to_the_final_model(name):
+    estimator, items = without_groups(name, n_init=1, max_iter=3, tol=None)
+    estimator.fit(items)
+    model = estimator.model_
+    weights = model.weights[0] if name == "HEMGMM" else model.weights
+    if name == "HEMGMM":
+        # Of HMMs it averages over their Gaussians.
+        items = np.full(24, 1 / 24), items.means.reshape(-1, 2), items.covars.reshape(-1, 2)
+    given = {"init": model} if name == "EMH3M" else {}
+    again = clone(estimator).set_params(max_iter=0, **({} if given else {"init": model}))
+    again.fit(*(items if isinstance(items, tuple) else [items]), **given)
+    base = {"VHEM": getattr(items, "weights", None), "EMH3M": np.ones(12)}.get(name)
+    n_base = len(again.labels_)
+    counts = np.full(n_base, 20.0 / n_base) if base is None else base * 20.0 ** (name == "VHEM")
+    joint = np.log(weights) + counts[:, None] * again.log_likelihoods_
+    evidence = np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    assert evidence.sum() == pytest.approx(again.lower_bound_)
+    np.testing.assert_allclose(again.responsibilities_, np.exp(joint - evidence), rtol=1e-6)
+    if name != "HEMGMM":
+        np.testing.assert_allclose(again.history_, [estimator.lower_bound_], rtol=1e-9)
+        np.testing.assert_allclose(again.log_likelihoods_, estimator.log_likelihoods_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["VHEM", "EMH3M"])
+def test_monitor_sees_the_model_after_every_step_and_its_time_counts(name):
+    estimator, items = without_groups(name, n_init=2, max_iter=2, tol=None)
+    seen = []
+    estimator.fit(items, monitor=lambda model: (time.sleep(0.01), seen.append(model)))
+    assert len(seen) == 2 * 3
+    assert estimator.timings_["em"] >= 0.01 * len(seen)
+    best = int(estimator.restart_objectives_.argmax())
+    assert seen[3 * best + 2] is estimator.model_
+    for model, objective in zip(seen[3 * best :], estimator.history_, strict=False):
+        init = {"init": model} if name == "EMH3M" else {}
+        again = clone(estimator).set_params(max_iter=0, **({} if init else {"init": model}))
+        assert again.fit(items, **init).lower_bound_ == pytest.approx(objective, rel=1e-9)
+
+
+TIMES = {
+    "SHEM": {"sampling", "em"},
+    "PPK-SC": {"kernel", "spectral", "centers"},
+    "parameters": {"alignment", "kmeans"},
+    "sampled KL": {"divergence", "spectral"},
+}
+
+
+@every
+def test_times_are_those_of_the_documentation(name, fitted):
+    assert set(fitted[name].timings_) == TIMES.get(name, {"init", "em"})
+    assert all(seconds > 0 for seconds in fitted[name].timings_.values())
+
+
+@every
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads(name, fitted):
+    estimator = clone(ALL[name])
+    if "n_jobs" in estimator.get_params():
+        estimator.set_params(n_jobs=2)
+    again = estimator.fit(items_of(name))
+    for attribute in vars(fitted[name]):
+        if attribute.endswith("_") and attribute not in ("timings_", "model_"):
+            expected = np.asarray(getattr(fitted[name], attribute))
+            assert np.asarray(getattr(again, attribute)).tobytes() == expected.tobytes()
+    assert again.model_ == fitted[name].model_

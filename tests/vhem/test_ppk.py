@@ -294,32 +294,6 @@ def test_edges_one_hmm_and_as_many_clusters_as_hmms():
     np.testing.assert_array_equal(each.model_.means, h3m.means)
 
 
-def test_the_same_seed_gives_the_same_bytes():
-    h3m = random_h3m(np.random.default_rng(11), 20, 2, 1, 2)
-    one, two = (
-        PPKSpectralClustering(4, n_init=1, random_state=3, n_jobs=n).fit(h3m) for n in (1, 2)
-    )
-    assert one.labels_.tobytes() == two.labels_.tobytes()
-    assert one.embedding_.tobytes() == two.embedding_.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_clusters": 5}, "n_clusters is 5, but there are only 4 HMMs"),
-        ({"n_clusters": 0}, "n_clusters is 0"),
-        ({"power": 0.0}, "power is 0"),
-        ({"length": 0}, "length is 0"),
-        ({"root": -1.0}, "root is -1"),
-        ({"centers": "mean"}, "centers is 'mean'"),
-    ],
-)
-def test_parameters_out_of_range_are_named(parameters, message):
-    h3m = random_h3m(np.random.default_rng(0), 4, 2, 1, 2)
-    with pytest.raises(ValueError, match=message):
-        PPKSpectralClustering(**{"n_clusters": 2, **parameters}).fit(h3m)
-
-
 def test_mixed_dimensions_are_an_error():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="other has 3 features, h3m has 2"):

@@ -87,11 +87,11 @@ class _Alignment:
 
     Attributes
     ----------
-    scale : array, shape (d,)
+    scale : ndarray of shape (d,)
         Unit of each feature.
-    states : array, shape (S, d)
+    states : ndarray of shape (S, d)
         Mean observation of each state.
-    gaussians : array, shape (S, M, d)
+    gaussians : ndarray of shape (S, M, d)
         Means of its Gaussians.
     settled : bool
         Whether matching and averaging came to an end.
@@ -147,22 +147,22 @@ class ParameterKMeans(MixtureClusterer):
 
     Parameters
     ----------
-    n_clusters : int
+    n_clusters : int, default=2
         Number of clusters, at most the number of HMMs.
-    n_init : int
+    n_init : int, default=10
         Starts of k-means.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness of k-means.
 
     Attributes
     ----------
     model_ : H3M
         The clusters' centres, weighted by the clusters' sizes.
-    labels_ : array of int, shape (n,)
+    labels_ : ndarray of shape (n,), int
         Cluster of each HMM.
-    parameters_ : array, shape (n, p)
+    parameters_ : ndarray of shape (n, p)
         The standardised vectors that were clustered.
-    history_ : array, shape (1,)
+    history_ : ndarray of shape (1,)
         Within-cluster sum of squares; k-means keeps no longer record.
     converged_ : bool
         Whether the alignment and k-means converged.
@@ -265,12 +265,12 @@ def sampled_divergence(
         The HMMs; their weights play no part.
     n_sequences, length : int
         Sequences drawn from each HMM, and their length T.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness.
 
     Returns
     -------
-    array, shape (K, K)
+    ndarray of shape (K, K)
         ``D[a, b]`` in nats per observation. As an estimate it can be slightly negative; the
         diagonal is 0.
 
@@ -307,28 +307,28 @@ class SampledKLClustering(MixtureClusterer):
 
     Parameters
     ----------
-    n_clusters : int
+    n_clusters : int, default=2
         Number of clusters, at most the number of HMMs.
     n_sequences, length : int
         Sequences drawn from each HMM, and their length.
-    n_init : int
+    n_init : int, default=10
         Starts of k-means.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness of the samples and of k-means.
 
     Attributes
     ----------
     model_ : H3M
         The HMM nearest to each cluster's centre in the embedding, weighted by the clusters' sizes.
-    labels_ : array of int, shape (n,)
+    labels_ : ndarray of shape (n,), int
         Cluster of each HMM.
-    divergences_ : array, shape (n, n)
+    divergences_ : ndarray of shape (n, n)
         What :func:`sampled_divergence` estimated, in nats per observation.
-    embedding_ : array, shape (n, n_clusters)
+    embedding_ : ndarray of shape (n, n_clusters)
         Items in the space of the leading eigenvectors, on the unit sphere.
-    exemplars_ : array of int, shape (K,)
+    exemplars_ : ndarray of shape (K,), int
         The HMMs in ``model_``.
-    history_ : array, shape (1,)
+    history_ : ndarray of shape (1,)
         Within-cluster sum of squares in the embedding.
     converged_ : bool
         Whether k-means converged.

@@ -108,21 +108,21 @@ class DynamicTextureMixture(_Systems):
 
     Parameters
     ----------
-    weights : array-like, shape (K,)
+    weights : array-like of shape (K,)
         Weights of the components; they sum to 1.
-    transition : array-like, shape (K, n, n)
+    transition : array-like of shape (K, n, n)
         ``A``: the expected next state is ``A x``.
-    transition_covar : array-like, shape (K, n, n)
+    transition_covar : array-like of shape (K, n, n)
         ``Q``, covariance of the state's noise.
-    observation : array-like, shape (K, d, n)
+    observation : array-like of shape (K, d, n)
         ``C``, from state to observation.
-    offset : array-like, shape (K, d)
+    offset : array-like of shape (K, d)
         ``ybar``, in data units.
-    observation_variance : array-like, shape (K,)
+    observation_variance : array-like of shape (K,)
         ``r``, variance of the observation noise in each direction, in squared data units; > 0.
-    initial_mean : array-like, shape (K, n)
+    initial_mean : array-like of shape (K, n)
         ``m``, mean of the first state.
-    initial_covar : array-like, shape (K, n, n)
+    initial_covar : array-like of shape (K, n, n)
         ``S``, covariance of the first state.
 
     Raises
@@ -181,7 +181,7 @@ class DynamicTextureMixture(_Systems):
         ----------
         systems : sequence of DynamicTexture
             At least one; all with the same dimensions of state and observation.
-        weights : array-like, shape (K,), optional
+        weights : array-like of shape (K,), optional
             Component weights; equal ones by default.
 
         Raises
@@ -217,7 +217,7 @@ class DynamicTextureMixture(_Systems):
 
         Returns
         -------
-        array, shape (n, K)
+        ndarray of shape (n, K)
             ``log p(y_i | component k)`` in nats, without the component's weight.
         """
         frames, lengths = check_sequences(sequences, self.n_features)
@@ -238,16 +238,16 @@ class DynamicTextureMixture(_Systems):
         ----------
         n_sequences, length : int
             How many, and observations per sequence.
-        random_state : int, SeedSequence, Generator, RandomState or None
+        random_state : int, SeedSequence, Generator, RandomState or None, default=None
             Source of randomness.
 
         Returns
         -------
-        observations : array, shape (n_sequences, length, d)
+        observations : ndarray of shape (n_sequences, length, d)
             The observations.
-        components : array of int, shape (n_sequences,)
+        components : ndarray of shape (n_sequences,), int
             The component that each sequence was drawn from.
-        states : array, shape (n_sequences, length, n)
+        states : ndarray of shape (n_sequences, length, n)
             The hidden states.
         """
         check_count("n_sequences", n_sequences, 0)
@@ -280,17 +280,17 @@ class DynamicTexture(_Systems):
 
     Parameters
     ----------
-    transition, transition_covar : array-like, shape (n, n)
+    transition, transition_covar : array-like of shape (n, n)
         ``A`` and ``Q``.
-    observation : array-like, shape (d, n)
+    observation : array-like of shape (d, n)
         ``C``.
-    offset : array-like, shape (d,)
+    offset : array-like of shape (d,)
         ``ybar``.
     observation_variance : float
         ``r``; kept as an array without axes.
-    initial_mean : array-like, shape (n,)
+    initial_mean : array-like of shape (n,)
         ``m``.
-    initial_covar : array-like, shape (n, n)
+    initial_covar : array-like of shape (n, n)
         ``S``.
 
     Raises
@@ -438,13 +438,13 @@ def fit_dynamic_texture(
 
     Parameters
     ----------
-    sequence : array-like, shape (T, d)
+    sequence : array-like of shape (T, d)
         Observations, ``T >= 2``.
     n_states : int
         ``n``, at most ``min(T, d)``.
-    covariance_floor : float
+    covariance_floor : float, default=1e-06
         Smallest ``r`` and smallest eigenvalue of ``Q`` and ``S``, in squared data units.
-    max_spectral_radius : float
+    max_spectral_radius : float, default=0.999
         Largest modulus of an eigenvalue of ``A``; a larger one is scaled down to it, because a
         texture must not grow without bound.
 

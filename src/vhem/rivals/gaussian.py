@@ -160,27 +160,27 @@ class HEMGMM(HierarchicalEstimator):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=16
         Number of Gaussians in the reduced mixture, at most the number of base Gaussians.
     virtual_samples : float, optional
         ``N``, virtual points in all; base Gaussian ``p`` stands for ``N w_p`` of them. Default
         10,000 per base Gaussian, which makes the assignments practically hard.
-    virtual_length : int
+    virtual_length : int, default=10
         ``tau``, length of the virtual sequences of an HMM; of no account for other bases.
-    init : {"kmeans", "base"} or HMM
+    init : {"kmeans", "base"} or HMM, default="kmeans"
         Start: from a k-means clustering of the base means; from ``n_components`` base Gaussians
         of positive weight drawn at random; or from a given mixture (an HMM with one state).
-    n_init : int
+    n_init : int, default=10
         Number of starts of which the one with the highest objective is kept. A given mixture is
         started from once.
-    tol : float or None
+    tol : float or None, default=1e-06
         The run has converged when the objective changes by less than ``tol`` relative to its
         size. ``None`` never stops early.
-    max_iter : int
+    max_iter : int, default=100
         Largest number of M-steps of a run.
-    covariance_floor : float
+    covariance_floor : float, default=1e-06
         Smallest variance (diagonal) or eigenvalue (full) of a reduced covariance.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness of the starts.
 
     Attributes
@@ -188,24 +188,14 @@ class HEMGMM(HierarchicalEstimator):
     model_ : HMM
         The reduced mixture, as an HMM with one state: ``model_.weights[0]``, ``model_.means[0]``,
         ``model_.covars[0]``; its ``score_samples`` is the log-density of a bag of observations.
-    responsibilities_ : array, shape (n_base, n_components)
+    responsibilities_ : ndarray of shape (n_base, n_components)
         ``z_pq``, for ``model_``; of each HMM if the base are HMMs, otherwise of each Gaussian.
-    labels_ : array of int, shape (n_base,)
+    labels_ : ndarray of shape (n_base,), int
         Most probable component of each HMM or base Gaussian.
-    log_likelihoods_ : array, shape (n_base, n_components)
+    log_likelihoods_ : ndarray of shape (n_base, n_components)
         ``E_pq`` in nats, for ``model_``; of an HMM the mean of those of its Gaussians.
-    lower_bound_ : float
-        The objective, for ``model_``.
-    history_ : array, shape (n_iter_ + 1,)
-        ``history_[k]`` is the objective after ``k`` M-steps. It never falls.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    n_iter_ : int
-        M-steps of the run that was kept.
-    restart_objectives_ : array, shape (number of starts,)
-        Final objective of every start.
-    timings_ : dict of str to float
-        Seconds: ``"init"`` and ``"em"``.
+    lower_bound_, history_, n_iter_, converged_, restart_objectives_, timings_
+        As of :class:`vhem.VHEM`.
 
     Notes
     -----
@@ -267,7 +257,7 @@ class HEMGMM(HierarchicalEstimator):
             weight zero has no influence.
         y : ignored
             If ``covars`` is given, the base means, array-like of shape (n_base, d).
-        covars : array-like, shape (n_base, d) or (n_base, d, d), optional
+        covars : array-like of shape (n_base, d) or (n_base, d, d), optional
             Base variances or covariance matrices; the reduced mixture has the same kind.
 
         Returns

@@ -327,55 +327,42 @@ class HEMDTM(HierarchicalEstimator):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of clusters, at most the number of base textures.
     virtual_samples : float, optional
         ``N``, virtual sequences in all; base texture ``i`` stands for ``N w_i`` of them. Default
         10,000 per base texture, which makes the assignments practically hard.
-    virtual_length : int
+    virtual_length : int, default=10
         ``tau``, length of a virtual sequence.
-    init : {"base", "split"} or DynamicTextureMixture
+    init : {"base", "split"} or DynamicTextureMixture, default="base"
         Start: from ``n_components`` base textures of positive weight drawn at random; by
         component splitting (one component first, then the heaviest ones are doubled and perturbed
         until there are enough; [1]_); or from a given mixture.
-    n_init : int
+    n_init : int, default=10
         Number of starts of which the one with the highest objective is kept. A given mixture is
         started from once.
-    tol : float or None
+    tol : float or None, default=1e-05
         The run has converged when the objective changes by less than ``tol`` relative to its
         size. ``None`` never stops early.
-    max_iter : int
+    max_iter : int, default=100
         Largest number of M-steps of a run.
-    covariance_floor : float
+    covariance_floor : float, default=1e-06
         Smallest observation variance, and smallest eigenvalue of the state covariances.
-    max_spectral_radius : float
+    max_spectral_radius : float, default=0.999
         Largest modulus of an eigenvalue of a transition matrix.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness of the starts.
 
     Attributes
     ----------
     model_ : DynamicTextureMixture
         The reduced mixture.
-    responsibilities_ : array, shape (n_base, n_components)
-        ``z_ij``, for ``model_``.
-    labels_ : array of int, shape (n_base,)
-        Most probable component of each base texture.
-    log_likelihoods_ : array, shape (n_base, n_components)
-        Expected log-likelihood of one virtual sequence, in nats, for ``model_``.
-    lower_bound_ : float
-        The objective, for ``model_``.
-    history_ : array, shape (n_iter_ + 1,)
-        ``history_[k]`` is the objective after ``k`` M-steps. It never falls, unless the spectral
-        radius is limited.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    n_iter_ : int
-        M-steps of the run that was kept.
-    restart_objectives_ : array, shape (number of starts,)
-        Final objective of every start.
-    timings_ : dict of str to float
-        Seconds: ``"init"`` (moments of the base, starts, splitting) and ``"em"``.
+    history_ : ndarray of shape (n_iter_ + 1,)
+        Objective after 0, 1, ... M-steps. It never falls, unless the spectral radius is limited.
+    responsibilities_, labels_, log_likelihoods_, lower_bound_
+        As of :class:`vhem.VHEM`, with textures for HMMs; the likelihoods are exact.
+    n_iter_, converged_, restart_objectives_, timings_
+        As of :class:`vhem.VHEM`.
 
     References
     ----------
@@ -419,7 +406,7 @@ class HEMDTM(HierarchicalEstimator):
             The base; all of the same dimensions. The items of a list weigh the same, and the
             components of a mixture in it share its weight.
         y : ignored
-        weights : array-like, shape (n_base,), optional
+        weights : array-like of shape (n_base,), optional
             Base weights, normalised here; the mixture's own or equal ones by default. A texture
             of weight zero has no influence.
 

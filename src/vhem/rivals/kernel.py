@@ -66,13 +66,13 @@ def _diagonal_overlaps(
 
     Parameters
     ----------
-    mean, variance : arrays, shape (d,)
+    mean, variance : ndarrays of shape (d,)
         The one.
-    means, variances : arrays, shape (d, Q)
+    means, variances : ndarrays of shape (d, Q)
         The many, one per column.
     power : float
         Lambda.
-    out : array, shape (Q,)
+    out : ndarray of shape (Q,)
         Out.
     """
     n_features, n_gaussians = means.shape
@@ -122,11 +122,11 @@ def _state_overlaps(terms: Any, n_states: int, n_mix: int, out: Any) -> None:
 
     Parameters
     ----------
-    terms : array, shape (S_a * M_a, K * S_b * M_b)
+    terms : ndarray of shape (S_a * M_a, K * S_b * M_b)
         Weighted ``log psi`` of Gaussians of one HMM with those of K others.
     n_states, n_mix : int
         S_a and M_b.
-    out : array, shape (S_a, K * S_b)
+    out : ndarray of shape (S_a, K * S_b)
         Out: ``log Psi``.
     """
     n_own = terms.shape[0] // n_states
@@ -174,15 +174,15 @@ def sequence_overlaps(
 
     Parameters
     ----------
-    log_psi : array, shape (S_a, K * S_b)
+    log_psi : ndarray of shape (S_a, K * S_b)
         Overlaps of the states.
-    log_start, log_transmat : arrays, shapes (S_a,), (S_a, S_a)
+    log_start, log_transmat : ndarrays of shapes (S_a,), (S_a, S_a)
         ``lambda log pi`` and ``lambda log A`` of the one; -inf for zeros.
-    log_starts, log_transmats : arrays, shapes (K, S_b), (K, S_b, S_b)
+    log_starts, log_transmats : ndarrays of shapes (K, S_b), (K, S_b, S_b)
         Those of the many.
     length : int
         Tau.
-    out : array, shape (K,)
+    out : ndarray of shape (K,)
         Out: log of the kernel.
     """
     n_others, n_columns = log_starts.shape
@@ -328,20 +328,20 @@ def probability_product_kernel(
     other : likewise, optional
         The HMMs ``b``; may have other numbers of states and Gaussians and another kind of
         covariance. By default those of ``h3m``.
-    power : float
+    power : float, default=0.5
         :math:`\lambda > 0`.
-    length : int
+    length : int, default=10
         :math:`\tau`, length of the sequences.
-    normalize : bool
+    normalize : bool, default=True
         Divide by :math:`\sqrt{k_{aa} k_{bb}}`, so that equal models have the kernel 1.
-    log : bool
+    log : bool, default=False
         Return the logarithm, which does not underflow.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads; -1 for all processors. It changes no number.
 
     Returns
     -------
-    array, shape (K_a, K_b)
+    ndarray of shape (K_a, K_b)
         The kernel.
 
     Raises

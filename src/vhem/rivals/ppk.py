@@ -47,30 +47,30 @@ class PPKSpectralClustering(MixtureClusterer):
 
     Parameters
     ----------
-    n_clusters : int
+    n_clusters : int, default=2
         Number of clusters, at most the number of HMMs.
-    power : float
+    power : float, default=0.5
         :math:`\lambda` of the kernel.
-    length : int
+    length : int, default=10
         :math:`\tau` of the kernel.
-    normalize : bool
+    normalize : bool, default=True
         Whether the kernel is normalised.
-    root : float
+    root : float, default=1
         The affinity is the kernel to the power ``1 / root``. 1 is the published method. In high
         dimension the kernels of different pairs differ by many orders of magnitude, so that each
         item sees only its nearest neighbour and the graph falls into more parts than there are
         clusters; ``root=length`` then makes the affinity one per observation.
-    centers : {"nearest", "vhem"}
+    centers : {"nearest", "vhem"}, default="nearest"
         What represents a cluster: the HMM nearest to the cluster's centre in the embedding (the
         NIPS paper), or a novel HMM that :class:`vhem.VHEM` learns from the cluster, starting
         there (the extended paper's PPK-SC-hybrid).
     vhem : VHEM, optional
         Parameters for ``centers="vhem"``; its ``n_components`` and ``init`` are not used.
-    n_init : int
+    n_init : int, default=10
         Starts of k-means.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads for the kernel; -1 for all processors. It changes no number.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness of k-means.
 
     Attributes
@@ -78,21 +78,21 @@ class PPKSpectralClustering(MixtureClusterer):
     model_ : H3M
         The clusters' centres, weighted by the clusters' sizes. A cluster is only made if there
         are enough distinct HMMs.
-    labels_ : array of int, shape (n,)
+    labels_ : ndarray of shape (n,), int
         Cluster of each HMM.
-    kernel_ : array, shape (n, n)
+    kernel_ : ndarray of shape (n, n)
         The kernel.
-    embedding_ : array, shape (n, n_clusters)
+    embedding_ : ndarray of shape (n, n_clusters)
         Items in the space of the leading eigenvectors, on the unit sphere.
-    embedding_centers_ : array, shape (K, n_clusters)
+    embedding_centers_ : ndarray of shape (K, n_clusters)
         Centres of the clusters there.
-    exemplars_ : array of int, shape (K,)
+    exemplars_ : ndarray of shape (K,), int
         The HMM nearest to each centre, among the cluster's own.
     n_parts_ : int
         Connected parts of the graph of affinities, where what is below rounding counts as none.
         More parts than clusters give a warning: the affinities do not say which parts belong
         together.
-    history_ : array, shape (1,)
+    history_ : ndarray of shape (1,)
         Within-cluster sum of squares in the embedding; k-means keeps no longer record.
     converged_ : bool
         Whether k-means, and VHEM for every cluster that it was asked for, converged.

@@ -39,53 +39,45 @@ class SHEM(EMEstimator):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=2
         Number of reduced HMMs.
-    n_samples : int
+    n_samples : int, default=1000
         Sequences in all; the paper has 10 and 50 for each base HMM.
-    length : int
+    length : int, default=10
         Length of the sequences, :math:`\tau`.
     n_states, n_mix : int, optional
         Hidden states and Gaussians per state of a reduced HMM; those of the base by default.
-    init : {"base", "kmeans", "random"} or H3M
+    init : {"base", "kmeans", "random"} or H3M, default="base"
         Start: from random base HMMs of positive weight, which must have the size wanted; from the
         sampled sequences as :class:`vhem.EMH3M` does it; or from a given mixture.
-    n_init : int
+    n_init : int, default=10
         Number of starts of which the one with the highest objective is kept. A given mixture is
         started from once.
-    tol : float or None
+    tol : float or None, default=0.0001
         Stop when the objective changes by less than this per frame (nats). ``None`` never stops
         early.
-    max_iter : int
+    max_iter : int, default=100
         Largest number of M-steps.
-    covariance_floor : float
+    covariance_floor : float, default=1e-06
         Smallest variance, or smallest eigenvalue of a covariance matrix.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads; -1 for all processors. It changes no number.
-    random_state : int, SeedSequence, Generator, RandomState or None
+    random_state : int, SeedSequence, Generator, RandomState or None, default=None
         Source of randomness of the samples and the starts.
 
     Attributes
     ----------
     model_ : H3M
         The reduced mixture.
-    responsibilities_ : array, shape (n_base, n_components)
+    responsibilities_ : ndarray of shape (n_base, n_components)
         :math:`z_{ij}`. Base HMMs of weight zero have no samples, hence the mixture weights.
-    labels_ : array of int, shape (n_base,)
+    labels_ : ndarray of shape (n_base,), int
         Most probable component of each base HMM.
-    log_likelihoods_ : array, shape (n_base, n_components)
+    log_likelihoods_ : ndarray of shape (n_base, n_components)
         Mean log-likelihood, in nats, of the sequences from a base HMM: a Monte-Carlo estimate of
         what :func:`vhem.expected_log_likelihood` bounds. NaN where there are no samples.
-    lower_bound_ : float
-        The objective: the log-likelihood of all sequences.
-    history_ : array, shape (n_iter_ + 1,)
-        Objective after 0, 1, ... M-steps; it never falls.
-    n_iter_ : int
-        M-steps of the run that was kept.
-    converged_ : bool
-        Whether ``tol`` was reached.
-    restart_objectives_ : array, shape (number of starts,)
-        Final objective of every start.
+    lower_bound_, history_, n_iter_, converged_, restart_objectives_
+        As of :class:`vhem.EMH3M` on all sequences.
     timings_ : dict of str to float
         Seconds: ``"sampling"`` and ``"em"``.
 
