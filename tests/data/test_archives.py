@@ -56,33 +56,40 @@ def test_folder_members_and_a_shared_folder_are_no_fault(packed):
     assert len(offered(path).members) == 4
 
 
+LEAVES = "an absolute path or one with empty parts or dots"
+FORBIDDEN = "a colon or control character in its name"
+TOO_LONG = "a name of more than 255 bytes"
+RESERVED = "a name that some systems reserve"
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "fault"),
     [
-        "/etc/passwd",
-        "../outside.jpg",
-        "T01_bark1/../../outside.jpg",
-        "T01_bark1/..",
-        "./a.jpg",
-        "T01_bark1//a.jpg",
-        "C:/a.jpg",
-        "C:a.jpg",
-        "..\\outside.jpg",
-        "\\\\server\\a.jpg",
-        "T01_bark1\\..\\..\\a.jpg",
-        "a.jpg\nb.jpg",
-        "a\x7f.jpg",
+        ("/etc/passwd", LEAVES),
+        ("../outside.jpg", LEAVES),
+        ("T01_bark1/../../outside.jpg", LEAVES),
+        ("T01_bark1/..", LEAVES),
+        ("./a.jpg", LEAVES),
+        ("T01_bark1//a.jpg", LEAVES),
+        ("..\\outside.jpg", LEAVES),
+        ("\\\\server\\a.jpg", LEAVES),
+        ("T01_bark1\\..\\..\\a.jpg", LEAVES),
+        ("C:/a.jpg", FORBIDDEN),
+        ("C:a.jpg", FORBIDDEN),
+        ("a.jpg\nb.jpg", FORBIDDEN),
+        ("a\x7f.jpg", FORBIDDEN),
+        ("x" * 300, TOO_LONG),
+        ("Image/" + "\u00e9" * 130 + ".jpg", TOO_LONG),
+        ("a/" + "x" * 300 + "/", TOO_LONG),
+        ("a/con", RESERVED),
+        ("NUL.jpg", RESERVED),
+        ("com1.x/a.jpg", RESERVED),
+        ("a/b.", RESERVED),
+        ("a /b.jpg", RESERVED),
     ],
 )
-def test_paths_that_could_leave_the_folder(packed, name):
-    refused(packed([("good.jpg", b"good"), (name, b"bad")]), "member .* has ")
-
-
-@pytest.mark.parametrize(
-    "name", ["x" * 300, "Image/" + "\u00e9" * 130 + ".jpg", "a/" + "x" * 300 + "/"]
-)
-def test_names_that_no_disk_can_hold(packed, name):
-    refused(packed([("good.jpg", b"good"), (name, b"")]), "a name of more than 255 bytes")
+def test_names_under_which_nothing_may_be_written(packed, name, fault):
+    refused(packed([("good.jpg", b"good"), (name, b"")]), f"member .* has {fault}")
 
 
 @pytest.mark.parametrize("name", ["x" * 300 + "/a.jpg", "/".join(["d" * 200] * 30)])
@@ -94,20 +101,11 @@ def test_folders_with_long_names_are_not_written(packed, name):
     assert dict(offer.read()) == {"good.jpg": b"good", name.rpartition("/")[2]: b"bad"}
 
 
-@pytest.mark.parametrize("name", ["a/con", "NUL.jpg", "com1.x/a.jpg", "a/b.", "a /b.jpg"])
-def test_names_that_windows_reserves(packed, name):
-    refused(packed([("good.jpg", b"good"), (name, b"bad")]), "that some systems reserve")
-
-
 def test_back_slashes_are_folders(packed):
     members = {"data/sub/a.txt": b"a", "data/sub/b.txt": b"b"}
     path = packed([("data/sub/", b""), *members.items()], zipfile.ZIP_DEFLATED)
     path.write_bytes(path.read_bytes().replace(b"data/sub/", b"data\\sub\\"))
     assert dict(offered(path).read()) == members
-
-
-def test_back_slashes_share_places(packed):
-    refused(packed([("a/b.jpg", b"x"), ("A\\b.jpg", b"y")]), "share one place")
 
 
 def test_a_name_cut_by_a_zero_byte(packed):
@@ -128,6 +126,7 @@ def test_links_and_special_files(packed, kind):
     [
         ("a/b.jpg", "a/B.jpg"),
         ("a/b.jpg", "A/c.jpg"),
+        ("a/b.jpg", "A\\b.jpg"),
         ("a", "a/b.jpg"),
         ("a/b.jpg", "a"),
         ("caf\u00e9.jpg", "cafe\u0301.jpg"),

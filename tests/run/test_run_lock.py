@@ -29,19 +29,6 @@ def folder(tmp_path):
     return toy_workflow(tmp_path)
 
 
-def test_a_living_run_is_named_and_left_alone(folder):
-    (folder / "Snakefile").write_text(SNAKEFILE.format(delay="sleep 30"))
-    first = launch(folder)
-    try:
-        wait_for(lambda: list((folder / "started").iterdir()))
-        status, output = finish(launch(folder))
-        assert status == 1
-        assert f"another run is active in this folder, pid {first.pid}" in output
-    finally:
-        os.killpg(first.pid, signal.SIGKILL)
-        first.communicate()
-
-
 def test_after_kill_9_the_same_command_goes_on(folder):
     # The second job sleeps for as long as the file is absent.
     delay = "test -e out/0.txt -o -e out/1.txt -o -e out/2.txt || exit 0; test -e awake || sleep 30"
@@ -189,11 +176,14 @@ def test_a_signal_ends_a_run_if_no_lock_of_its_own_is_left(
         assert locks.exists() is has_ended
 
 
-def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
+def test_a_living_run_is_named_and_left_alone_as_is_a_snakemake_that_outlived_its_launcher(folder):
     (folder / "Snakefile").write_text(WAITING)
     first = launch(folder)
     try:
         wait_for(lambda: list((folder / "started").iterdir()))
+        status, output = finish(launch(folder))
+        assert status == 1
+        assert f"another run is active in this folder, pid {first.pid}\n" in output
         os.kill(first.pid, signal.SIGKILL)
         first.wait(timeout=60)
         status, output = finish(launch(folder))
@@ -209,11 +199,8 @@ def test_a_snakemake_whose_launcher_was_killed_is_named(folder):
 
 
 def test_a_lock_of_somebody_else_stays(folder):
-    assert finish(launch(folder))[0] == 0
-    assert not is_unfinished(folder)
-    (folder / "out/1.txt").unlink()
     # As a Snakemake that was started by hand leaves it.
-    (folder / ".snakemake/locks").mkdir(exist_ok=True)
+    (folder / ".snakemake/locks").mkdir(parents=True)
     (folder / ".snakemake/locks/0.output.lock").write_text("out/1.txt\n")
     being_written = folder / "results/demo/.partial/half.csv"
     being_written.parent.mkdir(parents=True)
