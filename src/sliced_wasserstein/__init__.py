@@ -10,6 +10,7 @@ References
 
 import importlib.metadata
 
+from sliced_wasserstein._validation import ImageError
 from sliced_wasserstein.clustering import KernelKMeans
 from sliced_wasserstein.distances import (
     sliced_wasserstein_distance,
@@ -21,6 +22,7 @@ from sliced_wasserstein.kernels import (
     change_template,
     gaussian_kernel,
     gram_matrix,
+    kernel_scale,
     median_squared_distance,
     polynomial_kernel,
     squared_distances,
@@ -30,6 +32,7 @@ from sliced_wasserstein.projection import sliced_directions
 from sliced_wasserstein.quantiles import wasserstein_1d
 
 __all__ = [
+    "ImageError",
     "KernelKMeans",
     "PointCloudEmbedding",
     "SlicedWassersteinEmbedding",
@@ -37,6 +40,7 @@ __all__ = [
     "change_template",
     "gaussian_kernel",
     "gram_matrix",
+    "kernel_scale",
     "median_squared_distance",
     "polynomial_kernel",
     "sliced_directions",

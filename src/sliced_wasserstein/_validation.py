@@ -17,6 +17,26 @@ _CHUNK_BYTES = 64 * 2**20
 _CHUNK_IMAGES = 1024
 
 
+class ImageError(ValueError):
+    """One image of a batch is at fault.
+
+    Parameters
+    ----------
+    index : int
+        Place of the image among all that were given, from 0.
+    fault : str
+        What is wrong with it, as it follows its name in a sentence.
+    """
+
+    def __init__(self, index: int, fault: str) -> None:
+        # Both arguments reach Exception, so that the error survives the way from a worker process.
+        super().__init__(index, fault)
+        self.index, self.fault = index, fault
+
+    def __str__(self) -> str:
+        return f"image {self.index} {self.fault}"
+
+
 def check_fitted(estimator: Any) -> None:
     """Raise an error before fit, or if a parameter that fit has used was changed since."""
     check_is_fitted(estimator)
@@ -83,9 +103,7 @@ def normalized_densities(
     """
     images = as_images(densities, first_index)
     if shape is not None and images.shape[1:] != shape:
-        raise ValueError(
-            f"image {first_index} has shape {images.shape[1:]}, expected {shape} as in fit"
-        )
+        raise ImageError(first_index, f"has shape {images.shape[1:]}, expected {shape} as in fit")
     # In one layout, for which the loops are compiled, whatever that of the images is.
     rows = images.reshape(len(images), -1).astype(np.float64, order="C")
     # A NaN is its row's smallest and largest value.
@@ -104,7 +122,7 @@ def normalized_densities(
         ("is all zero: a density needs a positive sum", highest == 0),
     ):
         if wrong.any():
-            raise ValueError(f"image {first_index + int(np.argmax(wrong))} {fault}")
+            raise ImageError(first_index + int(np.argmax(wrong)), fault)
     # The maximum first, so that the sum of huge finite values cannot overflow.
     rows /= highest[:, np.newaxis]
     rows /= rows.sum(axis=1, keepdims=True)
@@ -119,9 +137,10 @@ def as_images(densities: Any, first_index: int) -> NDArray[np.generic]:
         ]
         for i, image in enumerate(densities):
             if image.shape != densities[0].shape:
-                raise ValueError(
-                    f"image {first_index + i} has shape {image.shape}, "
-                    f"image {first_index} has shape {densities[0].shape}: all must be equal"
+                raise ImageError(
+                    first_index + i,
+                    f"has shape {image.shape}, image {first_index} has shape "
+                    f"{densities[0].shape}: all must be equal",
                 )
     images = real_array(densities, "images")
     if images.ndim != 3:

@@ -36,6 +36,7 @@ from sliced_wasserstein._checks import (
 )
 from sliced_wasserstein._types import Floats
 from sliced_wasserstein._validation import (
+    ImageError,
     as_images,
     check_fitted,
     iter_batches,
@@ -505,7 +506,7 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 return _rows_as_images(rows, wanted)
             shape = images.shape[1:]
             if wanted and any(n not in (-1, m) for n, m in zip(wanted, shape, strict=True)):
-                raise ValueError(f"image {index} has shape {shape}, image_shape is {wanted}")
+                raise ImageError(index, f"has shape {shape}, image_shape is {wanted}")
             if reset and index == 0:
                 self.n_features_in_ = images[0].size
             return images
@@ -525,8 +526,8 @@ class SlicedWassersteinEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 )
             try:
                 density = normalized_densities(image[np.newaxis])
-            except ValueError as error:
-                raise ValueError(str(error).replace("image 0", "template")) from None
+            except ImageError as error:
+                raise ValueError(f"template {error.fault}") from None
         return density.reshape(self.image_shape_)
 
     def _quantiles(self, rows: Floats) -> Floats:

@@ -8,15 +8,18 @@ because a distance is a small difference of large numbers.
 
 Units: G and SW² are in px². The kernels of the paper depend on this unit (and on the measure on
 the sphere) through their parameters; state ``gamma`` relative to
-:func:`median_squared_distance`, and a polynomial of ``G`` divided by a typical norm.
+:func:`median_squared_distance`, and a polynomial of ``G / kernel_scale``.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sliced_wasserstein._checks import (
+    check_choice,
     check_number,
     check_positive_integer,
     float_array,
@@ -30,6 +33,7 @@ __all__ = [
     "change_template",
     "gaussian_kernel",
     "gram_matrix",
+    "kernel_scale",
     "median_squared_distance",
     "polynomial_kernel",
     "squared_distances",
@@ -311,6 +315,51 @@ def median_squared_distance(D2: ArrayLike) -> float:
     return float(np.median(squared[np.triu_indices(len(squared), k=1)]))
 
 
+def kernel_scale(
+    squared_norms: ArrayLike, average: Literal["norm", "squared_norm"] = "norm"
+) -> float:
+    r"""Return the mean size of the members of a set, by which to divide their inner products.
+
+    The natural scale of :func:`polynomial_kernel`, as :func:`median_squared_distance` is that of
+    :func:`gaussian_kernel`. Two averages of the norms :math:`\lVert\phi_i\rVert` are in use:
+
+    ``norm``
+        :math:`(\frac1n \sum_i \lVert\phi_i\rVert)^2`. For its k-means the paper "normalized the
+        data by the average norm"; whatever is compared with that, inertias and the C of an SVM,
+        is measured in the same unit.
+    ``squared_norm``
+        :math:`\frac1n \sum_i \lVert\phi_i\rVert^2`, the mean diagonal, for spectra: their trace
+        is n then. It is never the smaller one, and equal only where all norms are.
+
+    Parameters
+    ----------
+    squared_norms : array-like of shape (n,)
+        Diagonal of a Gram matrix (px²).
+    average : {"norm", "squared_norm"}, default="norm"
+        What is averaged.
+
+    Returns
+    -------
+    float
+        px²; 0 if all members are.
+
+    Raises
+    ------
+    ValueError
+        If a squared norm is negative or not finite, there is none, or `average` is unknown.
+
+    Examples
+    --------
+    >>> kernel_scale([1.0, 9.0]), kernel_scale([1.0, 9.0], "squared_norm")
+    (4.0, 5.0)
+    """
+    check_choice("average", average, ("norm", "squared_norm"))
+    squared = float_array(squared_norms, "squared_norms", 1).astype(np.float64)
+    if (least := squared.min()) < 0:
+        raise ValueError(f"squared_norms must not be negative, got {least:g}")
+    return float(np.sqrt(squared).mean() ** 2 if average == "norm" else squared.mean())
+
+
 def gaussian_kernel(D2: ArrayLike, gamma: float) -> Floats:
     r"""Sliced Wasserstein Gaussian kernel :math:`\exp(-\gamma\, SW^2)` (Theorem 5).
 
@@ -366,7 +415,7 @@ def polynomial_kernel(G: ArrayLike, degree: int, coef0: float = 0.0) -> Floats:
     Parameters
     ----------
     G : array-like of shape (n, m)
-        Gram matrix, best divided by its mean diagonal.
+        Gram matrix, best divided by its :func:`kernel_scale`.
     degree : int
         Degree d, at least 1.
     coef0 : float, default=0

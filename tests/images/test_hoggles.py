@@ -503,7 +503,7 @@ def test_jobs_and_blocks_do_not_change_a_bit(photographs, dictionary):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_the_guilty_image_is_numbered(dictionary, n_jobs):
     good = np.zeros((64, 64), np.uint8)
-    with pytest.raises(ValueError, match=r"images\[1\]: image must lie between"):
+    with pytest.raises(ValueError, match=r"image 1 cannot be inverted: image must lie between"):
         hoggles([good, np.full((64, 64), np.inf), good], dictionary, n_jobs=n_jobs)
 
 

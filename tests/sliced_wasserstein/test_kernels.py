@@ -7,6 +7,7 @@ from sliced_wasserstein import (
     change_template,
     gaussian_kernel,
     gram_matrix,
+    kernel_scale,
     median_squared_distance,
     polynomial_kernel,
     squared_distances,
@@ -102,6 +103,16 @@ def test_gaussian_kernel_limits(points):
     np.testing.assert_allclose(gaussian_kernel(squared, 1e6), np.eye(30), atol=1e-9)
 
 
+def test_in_its_scale_a_gram_matrix_has_no_unit(points):
+    """The mean norm, or the mean squared norm, of what is divided by the scale is 1."""
+    for unit in (1.0, 1e3):
+        gram = gram_matrix(unit * points)
+        norms = np.linalg.norm(unit * points, axis=1)
+        assert kernel_scale(np.diag(gram)) == pytest.approx(norms.mean() ** 2, rel=1e-6)
+        scaled = gram / kernel_scale(np.diag(gram), "squared_norm")
+        assert np.trace(scaled) == pytest.approx(len(points))
+
+
 @pytest.mark.parametrize("degree", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("coef0", [0.0, 1.0])
 def test_polynomial_kernel_is_positive_definite(points, degree, coef0):
@@ -137,6 +148,8 @@ def test_median_is_taken_over_pairs_without_the_diagonal():
         (lambda: polynomial_kernel([[0.0]], 0), "degree"),
         (lambda: polynomial_kernel([[0.0]], 1.5), "degree"),
         (lambda: polynomial_kernel([[0.0]], 2, -1.0), "coef0"),
+        (lambda: kernel_scale([1.0, -1.0]), "squared_norms"),
+        (lambda: kernel_scale([1.0], "trace"), "average"),
     ],
 )
 def test_errors_name_the_argument(call, message):

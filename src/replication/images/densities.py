@@ -17,6 +17,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from sliced_wasserstein import ImageError
+
 __all__ = ["READINGS", "image_densities"]
 
 
@@ -58,8 +60,9 @@ def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> npt.NDArr
     Raises
     ------
     ValueError
-        If ``reading`` is unknown, the shape is another one, or an image is constant or holds
-        values that are not finite; the message gives its position.
+        If ``reading`` is unknown or the shape is another one.
+    sliced_wasserstein.ImageError
+        If an image is constant or holds values that are not finite.
 
     Examples
     --------
@@ -78,6 +81,6 @@ def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> npt.NDArr
         ("is constant: there is no mass to distribute", highest == lowest),
     ):
         if where.any():
-            raise ValueError(f"images[{np.flatnonzero(where)[0]}] {fault}")
+            raise ImageError(int(np.argmax(where)), fault)
     mass = READINGS[reading](values)
     return (mass / mass.sum(axis=(1, 2), keepdims=True)).astype(np.float32)

@@ -19,6 +19,7 @@ from sliced_wasserstein import (
     center_gram,
     gaussian_kernel,
     gram_matrix,
+    kernel_scale,
     median_squared_distance,
     polynomial_kernel,
     sliced_wasserstein_image_distance,
@@ -147,7 +148,7 @@ def _smallest_polynomial_eigenvalue(squared: Array, from_template: Array) -> flo
     embedding is.
     """
     gram = (from_template[:, None] + from_template - squared) / 2
-    scaled = gram / np.diagonal(gram).mean()
+    scaled = gram / kernel_scale(np.diagonal(gram), "squared_norm")
     spectra = [
         np.linalg.eigvalsh(polynomial_kernel(scaled, degree, coef0))
         for degree in _DEGREES

@@ -37,6 +37,7 @@ from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
     center_gram,
     gram_matrix,
+    kernel_scale,
 )
 
 __all__ = [
@@ -113,7 +114,7 @@ def discriminant_line(
     chosen = features[rows].astype(np.float64)
     is_second = labels[rows] == second
     gram = chosen @ chosen.T
-    scale = np.sqrt(np.diagonal(gram)).mean() ** 2
+    scale = kernel_scale(np.diagonal(gram))
     machine = SVC(C=C, kernel="precomputed").fit(gram / scale, is_second)
     weights = machine.dual_coef_[0] @ chosen[machine.support_] / scale
     offset = float(machine.intercept_[0])
@@ -212,7 +213,7 @@ def inverse_panels(
     # The seed of the first repetition of k-means in Figure 5.
     n_clusters = len(np.unique(labels))
     state = repetition_seed(seed, f"{experiment}/kmeans", 0)
-    scaled = gram / np.sqrt(np.diagonal(gram)).mean() ** 2
+    scaled = gram / kernel_scale(np.diagonal(gram))
     clusters = KernelKMeans(n_clusters, n_init=1, random_state=state).fit(scaled).labels_
     means: dict[tuple[str, str], npt.NDArray[np.bool_]] = {
         ("barycentre", name): labels == name for name in classes

@@ -28,6 +28,7 @@ from sliced_wasserstein import (
     KernelKMeans,
     center_gram,
     gaussian_kernel,
+    kernel_scale,
     median_squared_distance,
     polynomial_kernel,
 )
@@ -130,11 +131,11 @@ def kernel_matrix(
     matrix = matrices[name]
     if form == "gaussian":
         return gaussian_kernel(matrix, gamma / median_squared_distance(matrix))
-    scaled = matrix / np.sqrt(np.diagonal(matrix)).mean() ** 2
+    scaled = matrix / kernel_scale(np.diagonal(matrix))
     if form == "linear":
         return scaled
     kernel = polynomial_kernel(scaled, degree)
-    return kernel / np.sqrt(np.diagonal(kernel)).mean() ** 2
+    return kernel / kernel_scale(np.diagonal(kernel))
 
 
 def cluster_repeatedly(
@@ -233,7 +234,7 @@ def sweep_gamma(
     Returns
     -------
     list of dict
-        Rows with ``variant`` ``"gamma=<value>"`` and the value as ``item``.
+        Rows with the ``variant`` ``gamma sweep`` and the value as ``item``.
     """
     n_clusters = len(np.unique(labels))
     rows = []

@@ -31,6 +31,7 @@ from sliced_wasserstein import (
     gram_matrix,
     squared_distances,
 )
+from sliced_wasserstein.quantiles import quantile_edges
 
 __all__ = ["TrainTemplate", "compare_densities", "compare_embeddings", "compare_hog"]
 
@@ -108,7 +109,7 @@ def compare_embeddings(embedding: npt.NDArray[np.float32], n_angles: int) -> dic
     slices = embedding.reshape(len(embedding), n_angles, -1).astype(np.float64)
     n_quantiles = slices.shape[2]
     # sqrt(width of bin j), the direction that a constant shift of a quantile function takes
-    constant = np.sqrt(np.diff((1 - np.cos(np.pi * np.arange(n_quantiles + 1) / n_quantiles)) / 2))
+    constant = np.sqrt(np.diff(quantile_edges(n_quantiles)))
     shifts = slices @ constant
     distance = squared_distances(embedding)
     mean_distance = squared_distances(shifts)

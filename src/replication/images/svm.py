@@ -18,9 +18,9 @@ form           kernel                                             parameter
 ``polynomial`` :math:`(G / s^2 + c_0)^d`                          :math:`d`
 =============  =================================================  =====================
 
-:math:`s` is the mean norm :math:`\sqrt{G_{ii}}` and the median is over pairs, both of the outer
-training part, so that neither the unit of length nor the number of bins decides what a grid means
-and nothing is learnt from a test row.
+With :math:`s^2` the :func:`sliced_wasserstein.kernel_scale`, and the median over pairs, both of the
+outer training part, neither the unit of length nor the number of bins decides what a grid means and
+nothing is learnt from a test row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from replication.images.multiclass import SCHEMES, machine
 from replication.seeds import repetition_seed
-from sliced_wasserstein import median_squared_distance
+from sliced_wasserstein import kernel_scale, median_squared_distance
 
 __all__ = [
     "FAMILIES",
@@ -298,10 +298,11 @@ def _choose(
     """Search the grid by the inner folds of the training part."""
     matrix = matrix_of(family.matrix, train)
     numbers = np.unique(labels[train], return_inverse=True)[1]
-    scale = _training_scale(family, matrix, train)
-    square, cross = matrix[np.ix_(train, train)] / scale, matrix[np.ix_(test, train)] / scale
+    square, cross = matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
     if not (np.isfinite(square).all() and np.isfinite(cross).all()):
         raise ValueError(f"matrix {family.matrix!r} contains values that are NaN or infinite")
+    scale = _training_scale(family, square)
+    square, cross = square / scale, cross / scale
     parameters = grid.parameters(family.form)
     best, best_C = _search(family, square, numbers, inner, parameters, grid.C)
     on_edge = best_C in (0, len(grid.C) - 1) or (
@@ -336,12 +337,12 @@ def _score_fold(
     }
 
 
-def _training_scale(family: KernelFamily, matrix: Array, train: Index) -> float:
-    """Squared mean norm, or median squared distance, of the training part."""
+def _training_scale(family: KernelFamily, square: Array) -> float:
+    """Kernel scale, or median squared distance, of the training part."""
     if family.form == "gaussian":
-        scale, name = median_squared_distance(matrix[np.ix_(train, train)]), "median distance"
+        scale, name = median_squared_distance(square), "median distance"
     else:
-        scale, name = float(np.sqrt(matrix[train, train]).mean() ** 2), "mean norm"
+        scale, name = kernel_scale(np.diagonal(square)), "mean norm"
     if scale == 0:
         raise ValueError(f"matrix {family.matrix!r} has no scale: its {name} is 0 in training")
     return scale

@@ -21,6 +21,7 @@ from replication.seeds import repetition_seed
 from sliced_wasserstein import (
     center_gram,
     gaussian_kernel,
+    kernel_scale,
     median_squared_distance,
     polynomial_kernel,
 )
@@ -153,5 +154,7 @@ def _kernels(
     for degree in degrees:
         for method, name in {"polynomial": "density_gram", "sw_polynomial": "sw_gram"}.items():
             gram = matrices[name]
-            kernel = polynomial_kernel(gram / np.diagonal(gram).mean(), degree)
+            kernel = polynomial_kernel(
+                gram / kernel_scale(np.diagonal(gram), "squared_norm"), degree
+            )
             yield {"method": method, "variant": f"degree={degree}"}, kernel

@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from replication.images.hoggles.dictionary import PairedDictionary, unit_contrast
 from replication.images.hoggles.hog import N_CHANNELS, hog_features
+from sliced_wasserstein import ImageError
 
 __all__ = ["encode_windows", "hoggles", "invert_hog"]
 
@@ -171,9 +172,10 @@ def hoggles(
 
     Raises
     ------
+    sliced_wasserstein.ImageError
+        If an image is unusable.
     ValueError
-        If an image is unusable (the message gives its position), ``images`` is empty or the sizes
-        differ.
+        If ``images`` is empty or the sizes differ.
     """
     inverses = joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_hoggles_of_image)(index, image, dictionary)
@@ -193,4 +195,4 @@ def _hoggles_of_image(
     try:
         return invert_hog(hog_features(image, dictionary.cell), dictionary).astype(np.float32)
     except ValueError as error:
-        raise ValueError(f"images[{index}]: {error}") from error
+        raise ImageError(index, f"cannot be inverted: {error}") from error

@@ -1,5 +1,6 @@
-"""Errors name the file, also where a function knows only the place in a list."""
+"""Jobs name the face at fault, of which a function knows only the place in a list."""
 
+import pickle
 import runpy
 from types import SimpleNamespace
 
@@ -12,31 +13,18 @@ from replication.data.manifest import COLUMNS
 from replication.images.densities import image_densities
 from replication.images.hoggles.dictionary import PairedDictionary
 from replication.io import sha256_of
-from replication.naming import images_named
+from sliced_wasserstein import ImageError
 
 
-def test_a_constant_image_is_named():
+def test_an_error_of_one_image_carries_its_place_and_its_fault_also_between_processes():
     images = np.random.default_rng(0).random((3, 4, 4))
     images[2] = 0.5
-    with (
-        pytest.raises(ValueError, match=r"^c.png: images\[2\] is constant"),
-        images_named(lambda: ["a.png", "b.png", "c.png"]),
-    ):
+    with pytest.raises(ImageError) as caught:
         image_densities(images)
-
-
-@pytest.mark.parametrize("message", ["reading must be one of", "images[3] is constant"])
-def test_what_has_no_file_stays_as_it_is(message):
-    with (
-        pytest.raises(ValueError, match="^" + message.replace("[", r"\[")),
-        images_named(lambda: ["a.png"] * 3),
-    ):
-        raise ValueError(message)
-
-
-def test_the_list_is_read_only_after_an_error():
-    with images_named(lambda: pytest.fail("read")):
-        pass
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert error.index == 2
+        assert str(error) == f"image 2 {error.fault}"
+        assert error.fault.startswith("is constant")
 
 
 def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, repository, monkeypatch):
@@ -61,7 +49,7 @@ def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, reposi
         params=SimpleNamespace(density={"reading": "minmax"}),
     )
     script = repository / "workflow/scripts/make_face_densities.py"
-    with pytest.raises(ValueError, match=r"^Image/4.jpg: images\[3\] is constant"):
+    with pytest.raises(ValueError, match=r"^Image/4\.jpg: is constant"):
         runpy.run_path(str(script), init_globals={"snakemake": job})
     assert not (tmp_path / "densities.npy").exists()
     images[3] = images[2]
@@ -93,5 +81,7 @@ def test_the_job_of_the_inversion_names_the_face_and_not_its_place_in_the_block(
         threads=1,
     )
     script = repository / "workflow/scripts/invert_faces.py"
-    with pytest.raises(ValueError, match=r"2\.png: images\[0\]: image must be at least three"):
+    with pytest.raises(
+        ValueError, match=r"2\.png: cannot be inverted: image must be at least three"
+    ):
         runpy.run_path(str(script), init_globals={"snakemake": job})
