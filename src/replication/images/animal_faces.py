@@ -20,10 +20,10 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from PIL import Image
 
+from replication.arrays import Integers, Pixels
 from replication.data.catalog import DataSet
 from replication.data.images import ImageFileError, load_rgb
 from replication.data.manifest import raw_files
@@ -139,7 +139,7 @@ def select_faces(
 
 def load_faces(
     paths: Sequence[str | os.PathLike[str]], side: int = 128, *, n_jobs: int | None = None
-) -> npt.NDArray[np.uint8]:
+) -> Pixels:
     """Load colour images and bring them all to one square.
 
     Densities can only be compared on one grid. Images that are not square are stretched, not
@@ -173,14 +173,12 @@ def load_faces(
     return np.stack(faces)
 
 
-def _load_face(path: str | os.PathLike[str], side: int) -> npt.NDArray[np.uint8]:
+def _load_face(path: str | os.PathLike[str], side: int) -> Pixels:
     picture = Image.fromarray(load_rgb(path))
     return np.asarray(picture.resize((side, side), Image.Resampling.BICUBIC))
 
 
-def duplicate_groups(
-    faces: npt.NDArray[np.uint8], min_correlation: float = 0.97
-) -> npt.NDArray[np.int_]:
+def duplicate_groups(faces: Pixels, min_correlation: float = 0.97) -> Integers:
     """Give copies of one photograph a common number.
 
     Copies are found by correlation of their 16 x 16 pixel grey thumbnails, also mirrored; this
@@ -225,5 +223,5 @@ def duplicate_groups(
 
     _, component = connected_components(alike, directed=False)
     _, first = np.unique(component, return_index=True)
-    groups: npt.NDArray[np.int_] = first[component]
+    groups: Integers = first[component]
     return groups

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats, Floats32, Pixels
 from replication.data.images import load_grey
 
 __all__ = ["UNIT_OFFSETS", "cooccurrence_matrices", "cooccurrence_matrix"]
@@ -35,13 +35,13 @@ UNIT_OFFSETS = ((0, 1), (1, 1), (1, 0), (1, -1))
 
 
 def cooccurrence_matrix(
-    image: npt.NDArray[np.uint8],
+    image: Pixels,
     levels: int = 64,
     offsets: Sequence[tuple[int, int]] = UNIT_OFFSETS,
     *,
     symmetric: bool = True,
     normalize: bool = True,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Count how often two grey levels stand at given offsets from each other.
 
     Parameters
@@ -112,7 +112,7 @@ def cooccurrence_matrices(
     *,
     symmetric: bool = True,
     n_jobs: int | None = None,
-) -> npt.NDArray[np.float32]:
+) -> Floats32:
     """Normalised co-occurrence matrices of image files.
 
     Parameters
@@ -152,7 +152,7 @@ def _matrix_of_file(
     levels: int,
     offsets: Sequence[tuple[int, int]],
     symmetric: bool,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     image = load_grey(path)
     try:
         return cooccurrence_matrix(image, levels, offsets, symmetric=symmetric)

@@ -17,29 +17,30 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from replication.arrays import Floats, Floats32
 from sliced_wasserstein import ImageError
 
 __all__ = ["READINGS", "image_densities"]
 
 
-def _minmax(images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    lowest: npt.NDArray[np.float64] = images.min(axis=(1, 2), keepdims=True)
+def _minmax(images: Floats) -> Floats:
+    lowest: Floats = images.min(axis=(1, 2), keepdims=True)
     return images - lowest
 
 
-def _deviation(images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    middle: npt.NDArray[np.float64] = np.median(images, axis=(1, 2), keepdims=True)
+def _deviation(images: Floats) -> Floats:
+    middle: Floats = np.median(images, axis=(1, 2), keepdims=True)
     return np.abs(images - middle)
 
 
-READINGS: dict[str, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]] = {
+READINGS: dict[str, Callable[[Floats], Floats]] = {
     "minmax": _minmax,
     "deviation": _deviation,
 }
 """Non-negative mass of every pixel, before it is divided by the image's sum."""
 
 
-def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> npt.NDArray[np.float32]:
+def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> Floats32:
     """Turn grey images into probability densities.
 
     Both readings give the same density for an image and for any brighter, darker or stronger copy

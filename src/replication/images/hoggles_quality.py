@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from replication.arrays import Floats, Pixels
+
 __all__ = ["grey_correlations", "inversion_rows"]
 
 #: Luma of ITU-R BT.601, which image libraries use for grey.
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
-def grey_correlations(
-    faces: npt.NDArray[np.uint8], inverses: npt.NDArray[np.floating]
-) -> npt.NDArray[np.float64]:
+def grey_correlations(faces: Pixels, inverses: npt.NDArray[np.floating]) -> Floats:
     """Correlate inverted faces with the grey photographs, pixel by pixel.
 
     Parameters
@@ -48,7 +48,7 @@ def grey_correlations(
 
 def inversion_rows(
     images: pd.DataFrame,
-    faces: npt.NDArray[np.uint8],
+    faces: Pixels,
     inverses: Mapping[str, npt.NDArray[np.floating]],
 ) -> list[dict[str, Any]]:
     """Score inverted faces by class, for each dictionary.

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats, Floats32
 from replication.seeds import repetition_seed
 from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
@@ -29,7 +29,6 @@ from sliced_wasserstein import (
 
 __all__ = ["check_identities"]
 
-Array = npt.NDArray[np.float64]
 
 #: gamma times the median squared distance, over the whole useful range
 _GAMMAS = tuple(2.0**k for k in range(-6, 7, 2))
@@ -39,7 +38,7 @@ _N_FINE = 8
 
 
 def check_identities(
-    densities: npt.NDArray[np.float32],
+    densities: Floats32,
     settings: Mapping[str, Any],
     *,
     n_samples: int,
@@ -108,14 +107,14 @@ def check_identities(
     ]
 
 
-def _largest_zero_sum_eigenvalue(sample: Array) -> float:
+def _largest_zero_sum_eigenvalue(sample: Floats) -> float:
     """Find the largest eigenvalue of H D H over its norm, D = W2^2 of row or column sums."""
     worst = -np.inf
     for axis in (0, 1):
         marginals = sample.sum(axis=axis + 1)
         positions = np.arange(marginals.shape[1], dtype=np.float64)
 
-        def squared_distance(a: Array, b: Array, t: Array = positions) -> float:
+        def squared_distance(a: Floats, b: Floats, t: Floats = positions) -> float:
             return wasserstein_1d(t, t, a, b, p=2) ** 2
 
         squared = _pairwise(marginals, squared_distance)
@@ -124,19 +123,19 @@ def _largest_zero_sum_eigenvalue(sample: Array) -> float:
     return float(worst)
 
 
-def _exact_squared_distance(a: Array, b: Array) -> float:
+def _exact_squared_distance(a: Floats, b: Floats) -> float:
     """SW^2 of the densities as point masses, by merging the sorted masses of each slice."""
     return sliced_wasserstein_image_distance(a, b, footprint="point", method="exact") ** 2
 
 
-def _smallest_gaussian_eigenvalue(squared: Array) -> float:
+def _smallest_gaussian_eigenvalue(squared: Floats) -> float:
     """Compute smallest over largest eigenvalue of exp(-gamma SW^2), the worst of all gammas."""
     median = median_squared_distance(squared)
     spectra = [np.linalg.eigvalsh(gaussian_kernel(squared, g / median)) for g in _GAMMAS]
     return float(min(spectrum[0] / spectrum[-1] for spectrum in spectra))
 
 
-def _smallest_polynomial_eigenvalue(squared: Array, from_template: Array) -> float:
+def _smallest_polynomial_eigenvalue(squared: Floats, from_template: Floats) -> float:
     r"""Smallest over largest eigenvalue of the polynomial kernels of all degrees.
 
     The inner products come from distances alone,
@@ -157,12 +156,12 @@ def _smallest_polynomial_eigenvalue(squared: Array, from_template: Array) -> flo
     return float(min(spectrum[0] / spectrum[-1] for spectrum in spectra))
 
 
-def _equation_errors(sample: Array, embedding: SlicedWassersteinEmbedding) -> tuple[float, float]:
+def _equation_errors(sample: Floats, embedding: SlicedWassersteinEmbedding) -> tuple[float, float]:
     """Measure Equations 16 and 17 against exact transport of finely divided pixels."""
     refinement = 4 if embedding.footprint == "box" else 1
     unit = np.sqrt(2 * np.pi) if embedding.measure == "surface" else 1.0
 
-    def exact(a: Array, b: Array) -> float:
+    def exact(a: Floats, b: Floats) -> float:
         fine = [np.kron(image, np.ones((refinement, refinement))) for image in (a, b)]
         distance = sliced_wasserstein_image_distance(
             *fine, n_angles=embedding.n_angles, footprint="point", method="exact"
@@ -182,14 +181,14 @@ def _equation_errors(sample: Array, embedding: SlicedWassersteinEmbedding) -> tu
     )
 
 
-def _largest_relative_error(found: Array, expected: Array) -> float:
+def _largest_relative_error(found: Floats, expected: Floats) -> float:
     """Compare distances; of copies, which are 0 apart, there is no relative error."""
     apart = expected > 0
     return float(np.abs(found[apart] / expected[apart] - 1).max(initial=0.0))
 
 
 def _spectrum_change(
-    densities: npt.NDArray[np.float32], gram: Array, sample: Array, settings: Mapping[str, Any]
+    densities: Floats32, gram: Floats, sample: Floats, settings: Mapping[str, Any]
 ) -> float:
     """Largest change of the centred spectrum when another template is taken."""
     other = SlicedWassersteinEmbedding(**{**settings, "template": densities[0]}).fit(densities)
@@ -200,7 +199,7 @@ def _spectrum_change(
     return float(np.abs(spectra[0] - spectra[1]).max() / spectra[0].max())
 
 
-def _round_trip_error(sample: Array, settings: Mapping[str, Any], n_angles: int) -> float:
+def _round_trip_error(sample: Floats, settings: Mapping[str, Any], n_angles: int) -> float:
     """Largest L1 error of transform and inverse transform, over the uniform image's error."""
     embedding = SlicedWassersteinEmbedding(**{**settings, "n_angles": n_angles}).fit(sample)
     recovered = embedding.inverse_transform(embedding.transform(sample))
@@ -209,7 +208,7 @@ def _round_trip_error(sample: Array, settings: Mapping[str, Any], n_angles: int)
     return float((error / uniform).max())
 
 
-def _pairwise(items: Array, distance: Callable[[Array, Array], float]) -> Array:
+def _pairwise(items: Floats, distance: Callable[[Floats, Floats], float]) -> Floats:
     """Fill the symmetric matrix of a function of two items, zero on the diagonal."""
     result = np.zeros((len(items), len(items)))
     for i, j in combinations(range(len(items)), 2):

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from replication.arrays import AnyArray, Floats
 from sliced_wasserstein.inversion import projection_matrix, slice_residuals
 from sliced_wasserstein.projection import directions_from_angles, half_circle_angles
 
 __all__ = ["inverse_rows", "slice_distances_from_uniform"]
 
-Array = npt.NDArray[np.float64]
 
-
-def slice_distances_from_uniform(images: npt.NDArray[np.floating], n_angles: int) -> Array:
+def slice_distances_from_uniform(images: npt.NDArray[np.floating], n_angles: int) -> Floats:
     """Measure how far the slices of pictures are from those of the uniform picture.
 
     Parameters
@@ -47,7 +46,7 @@ def slice_distances_from_uniform(images: npt.NDArray[np.floating], n_angles: int
     return slice_residuals(np.full_like(flat, 1 / flat.shape[1]), slices, matrix)
 
 
-def inverse_rows(panels: Mapping[str, npt.NDArray[Any]], n_angles: int) -> list[dict[str, Any]]:
+def inverse_rows(panels: Mapping[str, AnyArray], n_angles: int) -> list[dict[str, Any]]:
     r"""Score inverted points of the embedding.
 
     Parameters

@@ -24,13 +24,14 @@ says how good a one.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from sklearn.svm import SVC
 
+from replication.arrays import AnyArray, Bools, Floats, Floats32
 from replication.seeds import repetition_seed
 from sliced_wasserstein import (
     KernelKMeans,
@@ -48,8 +49,6 @@ __all__ = [
     "principal_lines",
 ]
 
-Array = npt.NDArray[np.float64]
-Features = npt.NDArray[np.float32]
 
 STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Positions along a line, in standard deviations of the data along it."""
@@ -58,12 +57,12 @@ STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 class Line(NamedTuple):
     """A straight line in the space of the embedding."""
 
-    origin: Array
+    origin: Floats
     """Point at step 0."""
-    step: Array
+    step: Floats
     """One standard deviation along the line."""
 
-    def points(self) -> Array:
+    def points(self) -> Floats:
         """Points at :data:`STEPS`, shape (5, n_features)."""
         return self.origin + np.outer(STEPS, self.step)
 
@@ -72,17 +71,17 @@ class Discriminant(NamedTuple):
     """A linear decision function f(z) = <weights, z> + offset and the line along its normal."""
 
     line: Line
-    weights: Array
+    weights: Floats
     offset: float
 
-    def decide(self, points: npt.NDArray[np.floating]) -> Array:
+    def decide(self, points: npt.NDArray[np.floating]) -> Floats:
         """Evaluate f; positive on the side of the second class."""
-        values: Array = points @ self.weights + self.offset
+        values: Floats = points @ self.weights + self.offset
         return values
 
 
 def discriminant_line(
-    features: Features, labels: npt.NDArray[Any], classes: Sequence[str], C: float
+    features: Floats32, labels: AnyArray, classes: Sequence[str], C: float
 ) -> Discriminant:
     r"""Train a linear SVM between two classes and follow its normal.
 
@@ -127,7 +126,7 @@ def discriminant_line(
     return Discriminant(Line(on_plane, (chosen @ unit).std() * unit), weights, offset)
 
 
-def principal_lines(features: Features, gram: Array, n_components: int) -> list[Line]:
+def principal_lines(features: Floats32, gram: Floats, n_components: int) -> list[Line]:
     r"""Return the axes of kernel PCA through the mean.
 
     With :math:`v` a unit eigenvector of the centred Gram matrix, one standard deviation along its
@@ -161,8 +160,8 @@ def principal_lines(features: Features, gram: Array, n_components: int) -> list[
 
 
 def inverse_panels(
-    densities: npt.NDArray[np.float32],
-    labels: npt.NDArray[Any],
+    densities: Floats32,
+    labels: AnyArray,
     embedding: SlicedWassersteinEmbedding,
     *,
     classes: Sequence[str],
@@ -171,7 +170,7 @@ def inverse_panels(
     not_shown: Collection[str] = (),
     seed: int,
     experiment: str,
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, AnyArray]:
     """Invert the points named in the module's text.
 
     Parameters
@@ -215,9 +214,7 @@ def inverse_panels(
     state = repetition_seed(seed, f"{experiment}/kmeans", 0)
     scaled = gram / kernel_scale(np.diagonal(gram))
     clusters = KernelKMeans(n_clusters, n_init=1, random_state=state).fit(scaled).labels_
-    means: dict[tuple[str, str], npt.NDArray[np.bool_]] = {
-        ("barycentre", name): labels == name for name in classes
-    }
+    means: dict[tuple[str, str], Bools] = {("barycentre", name): labels == name for name in classes}
     means["barycentre", "all"] = np.ones(len(labels), dtype=bool)
     for cluster in range(n_clusters):
         members = clusters == cluster

@@ -23,6 +23,7 @@ import sklearn
 from scipy.special import entr
 from sklearn.metrics import adjusted_mutual_info_score
 
+from replication.arrays import AnyArray, Floats
 from replication.seeds import repetition_seed
 from sliced_wasserstein import (
     KernelKMeans,
@@ -43,7 +44,6 @@ __all__ = [
     "v_measures",
 ]
 
-Array = npt.NDArray[np.float64]
 
 #: Method -> (matrix of inner products or squared distances, form of the kernel).
 SPACES: Mapping[str, tuple[str, str]] = {
@@ -59,8 +59,8 @@ SPACES: Mapping[str, tuple[str, str]] = {
 # into checking arrays that were made here, and into sorting names instead of numbers.
 @sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
 def score_kmeans(
-    matrices: Mapping[str, Array],
-    labels: npt.NDArray[Any],
+    matrices: Mapping[str, Floats],
+    labels: AnyArray,
     *,
     repeats: int,
     gamma: float,
@@ -108,8 +108,8 @@ def score_kmeans(
 
 
 def kernel_matrix(
-    matrices: Mapping[str, Array], method: str, *, gamma: float, degree: int
-) -> Array:
+    matrices: Mapping[str, Floats], method: str, *, gamma: float, degree: int
+) -> Floats:
     """Gram matrix of a method's space, divided by the square of the mean norm.
 
     Parameters
@@ -139,8 +139,8 @@ def kernel_matrix(
 
 
 def cluster_repeatedly(
-    matrices: Mapping[str, Array],
-    labels: npt.NDArray[Any],
+    matrices: Mapping[str, Floats],
+    labels: AnyArray,
     *,
     repeats: Iterable[int],
     gamma: float,
@@ -214,8 +214,8 @@ def cluster_repeatedly(
 
 
 def sweep_gamma(
-    matrices: Mapping[str, Array],
-    labels: npt.NDArray[Any],
+    matrices: Mapping[str, Floats],
+    labels: AnyArray,
     *,
     gammas: Sequence[float],
     repeats: Iterable[int],
@@ -266,8 +266,8 @@ def sweep_gamma(
 
 
 def resample_scores(
-    matrices: Mapping[str, Array],
-    labels: npt.NDArray[Any],
+    matrices: Mapping[str, Floats],
+    labels: AnyArray,
     found: Mapping[str, npt.NDArray[np.int16]],
     *,
     gamma: float,
@@ -376,11 +376,11 @@ def resample_scores(
 
 def _scores_of_part(
     n: int,
-    labels: npt.NDArray[Any],
-    clusters: npt.NDArray[Any],
-    within: Array,
-    scatter: Array,
-    norms: Array,
+    labels: AnyArray,
+    clusters: AnyArray,
+    within: Floats,
+    scatter: Floats,
+    norms: Floats,
 ) -> dict[str, float]:
     """Scores of some images, the inertia as of ``n`` images, averaged over runs.
 
@@ -395,7 +395,7 @@ def _scores_of_part(
     }
 
 
-def v_measures(labels: npt.NDArray[Any], clusterings: npt.NDArray[Any]) -> Array:
+def v_measures(labels: AnyArray, clusterings: AnyArray) -> Floats:
     r"""V-measure of many clusterings of the same samples.
 
     .. math:: V = \frac{2\, I(L; C)}{H(L) + H(C)} ,
@@ -433,19 +433,19 @@ def v_measures(labels: npt.NDArray[Any], clusterings: npt.NDArray[Any]) -> Array
     return np.where(constant, 1.0, 2 * information / np.where(constant, 1.0, both))
 
 
-def _agreement(labels: npt.NDArray[Any], clusters: npt.NDArray[Any]) -> dict[str, float]:
+def _agreement(labels: AnyArray, clusters: AnyArray) -> dict[str, float]:
     return {
         "v_measure": float(v_measures(labels, clusters[None])[0]),
         "adjusted_mutual_information": float(adjusted_mutual_info_score(labels, clusters)),
     }
 
 
-def _inertia(gram: Array, clusters: npt.NDArray[Any]) -> float:
+def _inertia(gram: Floats, clusters: AnyArray) -> float:
     """Within-cluster sum of squares of given clusters in the space of a Gram matrix."""
     return float(_squared_distances(gram, clusters).sum())
 
 
-def _squared_distances(gram: Array, clusters: npt.NDArray[Any]) -> Array:
+def _squared_distances(gram: Floats, clusters: AnyArray) -> Floats:
     """Squared distance of each point from the centre of its cluster."""
     distances = np.diagonal(gram).copy()
     for cluster in np.unique(clusters):

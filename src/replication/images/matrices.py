@@ -22,9 +22,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from replication.arrays import Floats, Floats32, Indices
 from sliced_wasserstein import (
     SlicedWassersteinEmbedding,
     change_template,
@@ -35,10 +35,8 @@ from sliced_wasserstein.quantiles import quantile_edges
 
 __all__ = ["TrainTemplate", "compare_densities", "compare_embeddings", "compare_hog"]
 
-Array = npt.NDArray[np.float64]
 
-
-def compare_densities(densities: npt.NDArray[np.float32], beyond_paper: bool) -> dict[str, Array]:
+def compare_densities(densities: Floats32, beyond_paper: bool) -> dict[str, Floats]:
     """Compute the matrices that need no transport.
 
     Parameters
@@ -61,13 +59,13 @@ def compare_densities(densities: npt.NDArray[np.float32], beyond_paper: bool) ->
     return matrices
 
 
-def compare_hog(vectors: npt.NDArray[np.float32]) -> dict[str, Array]:
+def compare_hog(vectors: Floats32) -> dict[str, Floats]:
     """Compute ``hog_gram`` from HOG vectors of shape (n, d)."""
     return {"hog_gram": gram_matrix(vectors)}
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
-def _chi_squared_distances(rows: npt.NDArray[np.float32]) -> Array:
+def _chi_squared_distances(rows: Floats32) -> Floats:
     """Fill sum (a - b)^2 / (a + b) for all pairs; pixels empty in both add nothing.
 
     Every pair once and row against row, so that 2,400 images of 16,384 pixels take no memory
@@ -86,7 +84,7 @@ def _chi_squared_distances(rows: npt.NDArray[np.float32]) -> Array:
     return result
 
 
-def compare_embeddings(embedding: npt.NDArray[np.float32], n_angles: int) -> dict[str, Array]:
+def compare_embeddings(embedding: Floats32, n_angles: int) -> dict[str, Floats]:
     r"""Compute the sliced-Wasserstein matrices from embedded densities.
 
     A translation by v adds :math:`v\cdot\theta` to a whole quantile function. So the mean over u of
@@ -137,18 +135,18 @@ class TrainTemplate:
 
     def __init__(
         self,
-        matrices: Mapping[str, Array],
-        densities: npt.NDArray[np.float32],
-        embedding: npt.NDArray[np.float32],
+        matrices: Mapping[str, Floats],
+        densities: Floats32,
+        embedding: Floats32,
         settings: Mapping[str, Any],
     ) -> None:
         self._matrices = matrices
-        self._read: dict[str, Array] = {}
+        self._read: dict[str, Floats] = {}
         self._densities = densities
         self._embedding = embedding
         self._transformer = SlicedWassersteinEmbedding(**settings).fit(densities)
 
-    def __call__(self, name: str, train: npt.NDArray[np.intp]) -> Array:
+    def __call__(self, name: str, train: Indices) -> Floats:
         """Return the matrix of a name; ``train`` are the rows that may be learnt from."""
         if name != "sw_gram_train":
             if name not in self._matrices:

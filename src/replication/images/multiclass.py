@@ -24,19 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-__all__ = ["SCHEMES", "couple", "machine"]
+from replication.arrays import AnyArray, Bools, Floats, Indices
 
-Array = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]
+__all__ = ["SCHEMES", "couple", "machine"]
 
 
 def machine(C: float) -> SVC:
@@ -44,7 +41,7 @@ def machine(C: float) -> SVC:
     return SVC(C=C, kernel="precomputed", cache_size=500)
 
 
-def couple(r: Array) -> Array:
+def couple(r: Floats) -> Floats:
     """Combine pairwise probabilities into class probabilities.
 
     Parameters
@@ -71,11 +68,11 @@ def couple(r: Array) -> Array:
     return np.linalg.solve(system, right)[..., :k, 0]
 
 
-def _one_vs_one(square: Array, labels: Labels, cross: Array, C: float) -> Labels:
+def _one_vs_one(square: Floats, labels: AnyArray, cross: Floats, C: float) -> AnyArray:
     return machine(C).fit(square, labels).predict(cross)
 
 
-def _one_vs_rest(square: Array, labels: Labels, cross: Array, C: float) -> Labels:
+def _one_vs_rest(square: Floats, labels: AnyArray, cross: Floats, C: float) -> AnyArray:
     classes = np.unique(labels)
     decisions = [
         machine(C).fit(square, labels == label).decision_function(cross) for label in classes
@@ -84,7 +81,7 @@ def _one_vs_rest(square: Array, labels: Labels, cross: Array, C: float) -> Label
 
 
 @sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
-def _pairwise_coupling(square: Array, labels: Labels, cross: Array, C: float) -> Labels:
+def _pairwise_coupling(square: Floats, labels: AnyArray, cross: Floats, C: float) -> AnyArray:
     classes, numbers = np.unique(labels, return_inverse=True)
     pairs = list(combinations(range(len(classes)), 2))
     # One fit of all pairs: one of each pair would spend its time on checking arrays.
@@ -102,14 +99,14 @@ def _pairwise_coupling(square: Array, labels: Labels, cross: Array, C: float) ->
     return classes[np.argmax(couple(r), axis=1)]
 
 
-def _pair_decisions(square: Array, numbers: npt.NDArray[np.intp], cross: Array, C: float) -> Array:
+def _pair_decisions(square: Floats, numbers: Indices, cross: Floats, C: float) -> Floats:
     """Decision values of all pairs of classes; their sign is for the sigmoids to learn."""
     fitted = machine(C).set_params(decision_function_shape="ovo").fit(square, numbers)
-    decisions: Array = fitted.decision_function(cross)
+    decisions: Floats = fitted.decision_function(cross)
     return decisions.reshape(len(cross), -1)
 
 
-def _platt(held_out: Array, positive: npt.NDArray[np.bool_], decision: Array) -> Array:
+def _platt(held_out: Floats, positive: Bools, decision: Floats) -> Floats:
     """Probability of the positive class by a sigmoid with Platt's smoothed targets."""
     n_positive, n_negative = positive.sum(), (~positive).sum()
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -123,7 +120,7 @@ def _platt(held_out: Array, positive: npt.NDArray[np.bool_], decision: Array) ->
     return sigmoid.predict_proba(decision[:, None])[:, 1]
 
 
-SCHEMES: Mapping[str, Callable[[Array, Labels, Array, float], Labels]] = {
+SCHEMES: Mapping[str, Callable[[Floats, AnyArray, Floats, float], AnyArray]] = {
     "one_vs_one": _one_vs_one,
     "one_vs_rest": _one_vs_rest,
     "pairwise_coupling": _pairwise_coupling,

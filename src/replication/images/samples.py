@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from PIL import Image
 
+from replication.arrays import AnyArray, Floats32, Pixels
 from replication.data.images import load_grey, load_rgb
 from replication.data.manifest import raw_files
 from sliced_wasserstein import SlicedWassersteinEmbedding
@@ -20,14 +19,14 @@ __all__ = ["sample_panels"]
 
 def sample_panels(
     manifest: pd.DataFrame,
-    densities: npt.NDArray[np.float32],
+    densities: Floats32,
     raw: str | Path,
     embedding: SlicedWassersteinEmbedding,
     *,
     colour: bool = False,
     not_shown: Collection[str] = (),
     thumbnail: int = 200,
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, AnyArray]:
     r"""Collect the first image of each class, its density and its transport maps.
 
     Parameters
@@ -70,7 +69,7 @@ def sample_panels(
     }
 
 
-def _thumbnails(files: list[Path], side: int, colour: bool) -> npt.NDArray[np.uint8]:
+def _thumbnails(files: list[Path], side: int, colour: bool) -> Pixels:
     """Shrink images to fit a square of ``side`` pixels and centre them on a common canvas."""
     small = []
     for file in files:

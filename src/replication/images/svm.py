@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import sklearn
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from replication.arrays import AnyArray, Bools, Floats, Indices
 from replication.images.multiclass import SCHEMES, machine
 from replication.seeds import repetition_seed
 from sliced_wasserstein import kernel_scale, median_squared_distance
@@ -46,9 +46,6 @@ __all__ = [
     "cross_validate",
     "stratified_folds",
 ]
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,12 @@ class Grid(NamedTuple):
 
 
 #: Gives the matrix of a name for an outer training part; most do not depend on it.
-MatrixOf = Callable[[str, Index], Array]
+MatrixOf = Callable[[str, Indices], Floats]
 
 
 def stratified_folds(
-    labels: npt.NDArray[Any], groups: npt.NDArray[Any] | None, n_folds: int, random_state: int
-) -> list[tuple[Index, Index]]:
+    labels: AnyArray, groups: AnyArray | None, n_folds: int, random_state: int
+) -> list[tuple[Indices, Indices]]:
     """Split into stratified folds that never separate the members of a group.
 
     Parameters
@@ -122,7 +119,7 @@ def stratified_folds(
     Returns
     -------
     list of (train, test)
-        Index arrays, ascending.
+        Arrays of indices, ascending.
 
     Raises
     ------
@@ -154,14 +151,14 @@ def stratified_folds(
 
 def cross_validate(
     matrix_of: MatrixOf,
-    labels: npt.NDArray[Any],
+    labels: AnyArray,
     methods: Iterable[str],
     grid: Grid,
     *,
     repeats: Iterable[int],
     n_folds: int = 5,
     n_inner_folds: int = 3,
-    groups: npt.NDArray[Any] | None = None,
+    groups: AnyArray | None = None,
     seed: int,
     experiment: str,
 ) -> list[dict[str, Any]]:
@@ -205,14 +202,14 @@ def cross_validate(
 
 def compare_multiclass(
     matrix_of: MatrixOf,
-    labels: npt.NDArray[Any],
+    labels: AnyArray,
     methods: Iterable[str],
     grid: Grid,
     *,
     repeats: Iterable[int],
     n_folds: int = 5,
     n_inner_folds: int = 3,
-    groups: npt.NDArray[Any] | None = None,
+    groups: AnyArray | None = None,
     seed: int,
     experiment: str,
 ) -> list[dict[str, Any]]:
@@ -255,14 +252,14 @@ def compare_multiclass(
 
 
 def _nested_folds(
-    labels: npt.NDArray[Any],
-    groups: npt.NDArray[Any] | None,
+    labels: AnyArray,
+    groups: AnyArray | None,
     repeats: Iterable[int],
     n_folds: int,
     n_inner_folds: int,
     seed: int,
     experiment: str,
-) -> Iterator[tuple[int, int, int, Index, Index, list[tuple[Index, Index]]]]:
+) -> Iterator[tuple[int, int, int, Indices, Indices, list[tuple[Indices, Indices]]]]:
     """Yield repetition, fold, seed, training rows, test rows and the inner folds of the former."""
     for repeat in repeats:
         state = repetition_seed(seed, f"{experiment}/svm", repeat)
@@ -279,8 +276,8 @@ class _Choice:
     C: float
     parameter: float
     on_edge: bool
-    square: Array
-    cross: Array
+    square: Floats
+    cross: Floats
 
 
 # Thousands of small machines are trained here. Checking the input of each one, which is checked
@@ -289,10 +286,10 @@ class _Choice:
 def _choose(
     family: KernelFamily,
     matrix_of: MatrixOf,
-    labels: npt.NDArray[Any],
-    train: Index,
-    test: Index,
-    inner: list[tuple[Index, Index]],
+    labels: AnyArray,
+    train: Indices,
+    test: Indices,
+    inner: list[tuple[Indices, Indices]],
     grid: Grid,
 ) -> _Choice:
     """Search the grid by the inner folds of the training part."""
@@ -320,10 +317,10 @@ def _choose(
 def _score_fold(
     family: KernelFamily,
     matrix_of: MatrixOf,
-    labels: npt.NDArray[Any],
-    train: Index,
-    test: Index,
-    inner: list[tuple[Index, Index]],
+    labels: AnyArray,
+    train: Indices,
+    test: Indices,
+    inner: list[tuple[Indices, Indices]],
     grid: Grid,
 ) -> dict[str, float]:
     """Choose the parameters on the training part, train on all of it, score the test part."""
@@ -337,7 +334,7 @@ def _score_fold(
     }
 
 
-def _training_scale(family: KernelFamily, square: Array) -> float:
+def _training_scale(family: KernelFamily, square: Floats) -> float:
     """Kernel scale, or median squared distance, of the training part."""
     if family.form == "gaussian":
         scale, name = median_squared_distance(square), "median distance"
@@ -348,7 +345,7 @@ def _training_scale(family: KernelFamily, square: Array) -> float:
     return scale
 
 
-def _kernel(family: KernelFamily, scaled: Array, parameter: float) -> Array:
+def _kernel(family: KernelFamily, scaled: Floats, parameter: float) -> Floats:
     """Evaluate a family's kernel on inner products or squared distances in units of the scale."""
     if family.form == "gaussian":
         return np.exp(-parameter * scaled)
@@ -359,9 +356,9 @@ def _kernel(family: KernelFamily, scaled: Array, parameter: float) -> Array:
 
 def _search(
     family: KernelFamily,
-    square: Array,
-    labels: npt.NDArray[Any],
-    inner: list[tuple[Index, Index]],
+    square: Floats,
+    labels: AnyArray,
+    inner: list[tuple[Indices, Indices]],
     parameters: Sequence[float],
     Cs: Sequence[float],
 ) -> tuple[int, int]:
@@ -375,7 +372,7 @@ def _search(
     known = np.zeros(accuracy.shape, dtype=bool)
     possible = np.ones(accuracy.shape[1:], dtype=bool)
 
-    def score(fold: int, cells: npt.NDArray[np.bool_]) -> None:
+    def score(fold: int, cells: Bools) -> None:
         fit, validate = inner[fold]
         for i, parameter in enumerate(parameters):
             if not cells[i].any():
@@ -401,12 +398,12 @@ def _search(
 
 
 def _accuracy_path(
-    kernel: Array,
-    labels: npt.NDArray[Any],
-    cross: Array,
-    truth: npt.NDArray[Any],
-    Cs: Sequence[float] | Array,
-) -> Array:
+    kernel: Floats,
+    labels: AnyArray,
+    cross: Floats,
+    truth: AnyArray,
+    Cs: Sequence[float] | Floats,
+) -> Floats:
     """Accuracy for ascending C, trained only until C stops to matter.
 
     If no support vector is at its bound for some C, then the bounds of every larger C bind none
@@ -421,7 +418,7 @@ def _accuracy_path(
     return path
 
 
-def _first_maximum(accuracy: Array) -> tuple[int, int]:
+def _first_maximum(accuracy: Floats) -> tuple[int, int]:
     """Find the best cell; among equals the one of smallest C, then of smallest parameter.
 
     The smallest C is the most regularised machine, the smallest parameter the smoothest kernel.

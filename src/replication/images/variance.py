@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats
 from replication.seeds import repetition_seed
 from sliced_wasserstein import (
     center_gram,
@@ -28,13 +28,12 @@ from sliced_wasserstein import (
 
 __all__ = ["cumulative_percent_variance", "variance_rows"]
 
-Array = npt.NDArray[np.float64]
 
 #: The two curves of Figure 3 and the Gram matrices they come from.
 _PARAMETER_FREE = {"pca": "density_gram", "sw_kpca": "sw_gram"}
 
 
-def cumulative_percent_variance(gram: Array) -> Array:
+def cumulative_percent_variance(gram: Floats) -> Floats:
     """Percent of the total variance that the first k principal components capture.
 
     Parameters
@@ -68,7 +67,7 @@ def cumulative_percent_variance(gram: Array) -> Array:
 
 
 def variance_rows(
-    matrices: Mapping[str, Array],
+    matrices: Mapping[str, Floats],
     *,
     components: Sequence[int],
     gammas: Sequence[float],
@@ -141,8 +140,8 @@ def variance_rows(
 
 
 def _kernels(
-    matrices: Mapping[str, Array], gammas: Sequence[float], degrees: Sequence[int]
-) -> Iterator[tuple[dict[str, str], Array]]:
+    matrices: Mapping[str, Floats], gammas: Sequence[float], degrees: Sequence[int]
+) -> Iterator[tuple[dict[str, str], Floats]]:
     """Yield method, variant and Gram matrix of every kernel."""
     for method, name in _PARAMETER_FREE.items():
         yield {"method": method}, matrices[name]

@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats, Indices
 from replication.io import atomic_path
 
 __all__ = [
@@ -149,7 +149,7 @@ class Skeleton:
         return (ROOT, *(bone.name for bone in self.bones))
 
     @cached_property
-    def parents(self) -> npt.NDArray[np.intp]:
+    def parents(self) -> Indices:
         """Index of each joint's parent joint, shape (n_joints,); the root's is -1."""
         index = {name: j for j, name in enumerate(self.joints)}
         return np.array([-1, *(index[bone.parent] for bone in self.bones)], dtype=np.intp)
@@ -185,7 +185,7 @@ class Motion(NamedTuple):
     """
 
     skeleton: Skeleton
-    values: npt.NDArray[np.float64]
+    values: Floats
     frame_rate_hz: float
 
 
@@ -460,7 +460,7 @@ class _AsfReader:
         return x, y, z
 
 
-def read_amc(path: str | os.PathLike[str], skeleton: Skeleton) -> npt.NDArray[np.float64]:
+def read_amc(path: str | os.PathLike[str], skeleton: Skeleton) -> Floats:
     """Read the frames of a motion.
 
     Parameters
@@ -496,9 +496,7 @@ def read_amc(path: str | os.PathLike[str], skeleton: Skeleton) -> npt.NDArray[np
     return values
 
 
-def _check_plausible(
-    path: str | os.PathLike[str], values: npt.NDArray[np.float64], skeleton: Skeleton
-) -> None:
+def _check_plausible(path: str | os.PathLike[str], values: Floats, skeleton: Skeleton) -> None:
     sizes = np.abs(values)
     limits = np.where([channel[0] == "r" for _, channel in skeleton.channels], _MAX_DEGREES, np.inf)
     limits[:3] = _MAX_METRES / skeleton.metres_per_unit
@@ -518,9 +516,7 @@ def _check_plausible(
         )
 
 
-def _regular_frames(
-    lines: list[bytes], slices: dict[bytes, slice]
-) -> npt.NDArray[np.float64] | None:
+def _regular_frames(lines: list[bytes], slices: dict[bytes, slice]) -> Floats | None:
     """Read all frames at once if they are laid out alike without any deviation, else None."""
     head = next((k for k, line in enumerate(lines) if line.isdigit()), len(lines))
     header, lines = lines[:head], lines[head:]
@@ -568,7 +564,7 @@ def _regular_frames(
 
 def _frames_by_line(
     path: str | os.PathLike[str], lines: list[bytes], slices: dict[bytes, slice]
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Read frames in any valid layout; every error of :func:`read_amc` is found here."""
     n_channels = max(columns.stop for columns in slices.values())
     frames: list[list[float]] = []
@@ -702,7 +698,7 @@ def write_asf(path: str | os.PathLike[str], skeleton: Skeleton, comment: str) ->
 def write_amc(
     path: str | os.PathLike[str],
     skeleton: Skeleton,
-    values: npt.NDArray[np.float64],
+    values: Floats,
     comment: str,
 ) -> None:
     """Write a motion in the layout of CMU's files, with Windows line ends.

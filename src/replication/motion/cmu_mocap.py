@@ -20,10 +20,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from replication.arrays import Floats
 from replication.data.catalog import DataSet, DataSetError
 from replication.data.manifest import raw_files
 from replication.motion.asf_amc import (
@@ -260,7 +259,7 @@ def load_recordings(
     return Recordings(recordings, missing)
 
 
-def n_unsolved_frames(skeleton: Skeleton, values: npt.NDArray[np.float64]) -> int:
+def n_unsolved_frames(skeleton: Skeleton, values: Floats) -> int:
     """Count the frames at the beginning in which some joint was not solved yet.
 
     Such a joint stands at exactly zero in each of its rotations, and later does not; joints with

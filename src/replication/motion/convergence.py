@@ -20,20 +20,19 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats
 from replication.motion.protocol import HierarchySettings, HMMSettings, fit_hmms
 from replication.seeds import repetition_seed
 from vhem import EMH3M, H3M, VHEM
 
 __all__ = ["measure_convergence"]
 
-Array = npt.NDArray[np.float64]
 _Fit = Callable[[Callable[[H3M], object]], object]
 
 
 def measure_convergence(
-    sequences: Sequence[Array],
+    sequences: Sequence[Floats],
     hmms: HMMSettings,
     hierarchy: HierarchySettings,
     *,

@@ -26,9 +26,9 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from replication.arrays import AnyArray, Floats
 from replication.seeds import repetition_seed
 from vhem import (
     EMH3M,
@@ -52,8 +52,6 @@ __all__ = [
     "cluster_motions",
     "fit_hmms",
 ]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ METHODS: Mapping[str, Callable[[HMMSettings, HierarchySettings, int], BaseEstima
 
 
 def fit_hmms(
-    sequences: Sequence[Array], hmms: HMMSettings, *, trial: int, seed: int, experiment: str
+    sequences: Sequence[Floats], hmms: HMMSettings, *, trial: int, seed: int, experiment: str
 ) -> H3M:
     """Learn an HMM of each sequence: level 1 of the hierarchy.
 
@@ -188,7 +186,7 @@ def fit_hmms(
 
 def cluster_motions(
     method: str,
-    sequences: Sequence[Array],
+    sequences: Sequence[Floats],
     models: Mapping[int, H3M],
     hmms: HMMSettings,
     hierarchy: HierarchySettings,
@@ -196,7 +194,7 @@ def cluster_motions(
     seed: int,
     experiment: str,
     log: str = "",
-) -> tuple[dict[str, npt.NDArray[Any]], list[dict[str, Any]]]:
+) -> tuple[dict[str, AnyArray], list[dict[str, Any]]]:
     """Build the hierarchy of every trial by one method.
 
     Parameters
@@ -282,7 +280,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def _base(
-    method: str, sequences: Sequence[Array], models: H3M, hierarchy: HierarchySettings
+    method: str, sequences: Sequence[Floats], models: H3M, hierarchy: HierarchySettings
 ) -> Any:
     """Return what a method clusters: sequences, dynamic textures or HMMs."""
     if method == "em_h3m":
@@ -295,7 +293,7 @@ def _base(
 
 def _warm_up(
     method: str,
-    sequences: Sequence[Array],
+    sequences: Sequence[Floats],
     models: H3M,
     hmms: HMMSettings,
     hierarchy: HierarchySettings,
@@ -308,7 +306,7 @@ def _warm_up(
     cluster_hierarchy(base, hierarchy.levels[-1:], estimator.set_params(random_state=0))
 
 
-def _describe(found: ClusterHierarchy, sequences: Sequence[Array]) -> dict[str, Any]:
+def _describe(found: ClusterHierarchy, sequences: Sequence[Floats]) -> dict[str, Any]:
     """Labels, log-likelihoods and iterations of each level."""
     items = np.arange(len(sequences))
     return {

@@ -24,10 +24,10 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score, rand_score
 
+from replication.arrays import AnyArray
 from replication.motion.cmu_mocap import Recordings
 from replication.motion.sequences import MotionSet
 from replication.motion.skeleton import (
@@ -56,8 +56,8 @@ FIRST_LEVEL = 2
 
 
 def join_blocks(
-    blocks: Iterable[Mapping[str, npt.NDArray[Any]]],
-) -> dict[str, dict[str, npt.NDArray[Any]]]:
+    blocks: Iterable[Mapping[str, AnyArray]],
+) -> dict[str, dict[str, AnyArray]]:
     """Bring the trials of each method together.
 
     Parameters
@@ -71,7 +71,7 @@ def join_blocks(
     dict of dict of ndarray
         For each method the same arrays with all its trials.
     """
-    by_method: dict[str, list[Mapping[str, npt.NDArray[Any]]]] = {}
+    by_method: dict[str, list[Mapping[str, AnyArray]]] = {}
     for block in blocks:
         by_method.setdefault(str(block["method"]), []).append(block)
     return {
@@ -85,9 +85,9 @@ def join_blocks(
 
 
 def score_hierarchies(
-    labels: npt.NDArray[Any],
-    subjects: npt.NDArray[Any],
-    found: Mapping[str, Mapping[str, npt.NDArray[Any]]],
+    labels: AnyArray,
+    subjects: AnyArray,
+    found: Mapping[str, Mapping[str, AnyArray]],
 ) -> list[dict[str, Any]]:
     """Score the clusters of every method, trial and level.
 
@@ -132,7 +132,7 @@ def score_hierarchies(
     return rows
 
 
-def list_failures(found: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> pd.DataFrame:
+def list_failures(found: Mapping[str, Mapping[str, AnyArray]]) -> pd.DataFrame:
     """List the trials on which a method failed.
 
     Parameters
@@ -160,7 +160,7 @@ def _rows(shared: Mapping[str, Any], scores: Mapping[str, float]) -> Iterator[di
 
 
 def _score_level(
-    shared: Mapping[str, Any], level: int, labels: npt.NDArray[Any], clusters: npt.NDArray[Any]
+    shared: Mapping[str, Any], level: int, labels: AnyArray, clusters: AnyArray
 ) -> Iterator[dict[str, Any]]:
     """Rows on how the clusters of a level agree with the classes."""
     agreement = {
@@ -187,9 +187,9 @@ def _score_level(
 
 
 def resample_hierarchies(
-    labels: npt.NDArray[Any],
-    subjects: npt.NDArray[Any],
-    found: Mapping[str, Mapping[str, npt.NDArray[Any]]],
+    labels: AnyArray,
+    subjects: AnyArray,
+    found: Mapping[str, Mapping[str, AnyArray]],
     *,
     draws: int,
     seed: int,
@@ -251,7 +251,7 @@ def resample_hierarchies(
     return rows
 
 
-def median_trial(labels: npt.NDArray[Any], runs: Mapping[str, npt.NDArray[Any]]) -> int:
+def median_trial(labels: AnyArray, runs: Mapping[str, AnyArray]) -> int:
     """Choose the trial to be shown: its Rand indices are nearest to the medians of all trials.
 
     Parameters
@@ -283,7 +283,7 @@ def median_trial(labels: npt.NDArray[Any], runs: Mapping[str, npt.NDArray[Any]])
 
 
 def shown_hierarchies(
-    motions: MotionSet, found: Mapping[str, Mapping[str, npt.NDArray[Any]]]
+    motions: MotionSet, found: Mapping[str, Mapping[str, AnyArray]]
 ) -> pd.DataFrame:
     """List the clusters of each method in the trial that :func:`median_trial` chooses.
 
@@ -318,8 +318,8 @@ def shown_hierarchies(
 
 
 def cluster_exemplars(
-    recordings: Recordings, motions: MotionSet, runs: Mapping[str, npt.NDArray[Any]]
-) -> dict[str, npt.NDArray[Any]]:
+    recordings: Recordings, motions: MotionSet, runs: Mapping[str, AnyArray]
+) -> dict[str, AnyArray]:
     """Choose a motion that shows each cluster of the first level of the trial that is shown.
 
     Parameters

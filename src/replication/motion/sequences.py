@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import AnyArray, Floats, Texts
 from replication.motion.cmu_mocap import Recordings
 from replication.motion.skeleton import motion_features
 
 __all__ = ["MotionSet"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,10 @@ class MotionSet:
         Name of each sequence, its class, and who moved.
     """
 
-    sequences: list[Array]
-    ids: npt.NDArray[np.str_]
-    labels: npt.NDArray[np.str_]
-    subjects: npt.NDArray[np.str_]
+    sequences: list[Floats]
+    ids: Texts
+    labels: Texts
+    subjects: Texts
 
     @classmethod
     def from_recordings(cls, recordings: Recordings, **features: Any) -> MotionSet:
@@ -43,7 +41,7 @@ class MotionSet:
             subjects=np.array(recordings.subjects),
         )
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def to_arrays(self) -> dict[str, AnyArray]:
         """Return arrays that can be saved, see :meth:`from_arrays`."""
         return {
             "frames": np.concatenate(self.sequences),
@@ -54,7 +52,7 @@ class MotionSet:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> MotionSet:
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> MotionSet:
         """Rebuild what :meth:`to_arrays` returned."""
         ends = np.cumsum(arrays["lengths"])
         return cls(

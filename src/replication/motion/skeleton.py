@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats, Indices
 from replication.motion.asf_amc import ROOT, ROTATIONS, Bone, Motion, Skeleton
 
 __all__ = [
@@ -53,7 +53,6 @@ __all__ = [
     "standardised",
 ]
 
-Array = npt.NDArray[np.float64]
 Representation = Literal["positions", "quaternions"]
 Reference = Literal["world", "horizontal", "root", "root_heading"]
 Scaling = Literal["none", "standard"]
@@ -79,11 +78,11 @@ class Pose:
         two signs, the first frame has w >= 0 and later ones follow without a jump.
     """
 
-    translation: Array
-    rotations: Array
+    translation: Floats
+    rotations: Floats
 
 
-def pose(skeleton: Skeleton, values: Array) -> Pose:
+def pose(skeleton: Skeleton, values: Floats) -> Pose:
     """Turn the channels of an AMC file into rotations and a translation in metres.
 
     Parameters
@@ -120,7 +119,7 @@ def pose(skeleton: Skeleton, values: Array) -> Pose:
     )
 
 
-def forward_kinematics(skeleton: Skeleton, motion: Pose) -> Array:
+def forward_kinematics(skeleton: Skeleton, motion: Pose) -> Floats:
     """Compute where the joints are.
 
     Parameters
@@ -190,7 +189,7 @@ def resample(motion: Pose, rate_hz: float, new_rate_hz: float) -> Pose:
     after = np.minimum(before + 1, n_frames - 1)
     part = (time - before)[:, np.newaxis]
 
-    def mixed(values: Array, part: Array) -> Array:
+    def mixed(values: Floats, part: Floats) -> Floats:
         return (1 - part) * values[before] + part * values[after]
 
     rotations = mixed(motion.rotations, part[:, :, np.newaxis])
@@ -198,7 +197,7 @@ def resample(motion: Pose, rate_hz: float, new_rate_hz: float) -> Pose:
     return Pose(mixed(motion.translation, part), rotations)
 
 
-def heading(motion: Pose) -> Array:
+def heading(motion: Pose) -> Floats:
     """Angle of the root's rotation about the vertical axis.
 
     The root's quaternion is a turn about y after one about a horizontal axis; this is the first
@@ -228,7 +227,7 @@ def refer(motion: Pose, reference: Reference) -> Pose:
     return Pose(translation, rotations)
 
 
-def rest_sides(skeleton: Skeleton) -> npt.NDArray[np.intp]:
+def rest_sides(skeleton: Skeleton) -> Indices:
     """Side of each joint in the rest pose: 1 left (x > 0), -1 right, 0 the middle line."""
     still = np.zeros((1, len(skeleton.channels)))
     x = forward_kinematics(skeleton, pose(skeleton, still))[0, :, 0]
@@ -300,7 +299,7 @@ def motion_features(
     common_skeleton: bool = True,
     frame_rate_hz: float = 120.0,
     scaling: Scaling = "none",
-) -> list[Array]:
+) -> list[Floats]:
     """Turn recorded motions into sequences of feature vectors.
 
     Parameters
@@ -377,7 +376,7 @@ def _kept_root_columns(reference: Reference) -> list[int]:
     return {"world": [0, 1, 2], "horizontal": [1], "root": [], "root_heading": []}[reference]
 
 
-def _quaternion_features(skeleton: Skeleton, motion: Pose) -> Array:
+def _quaternion_features(skeleton: Skeleton, motion: Pose) -> Floats:
     return np.stack([motion.rotations[:, j, k] for j, k in _quaternion_columns(skeleton)], axis=1)
 
 
@@ -392,7 +391,7 @@ def _quaternion_columns(skeleton: Skeleton) -> list[tuple[int, int]]:
     return columns
 
 
-def standardised(sequences: list[Array]) -> list[Array]:
+def standardised(sequences: list[Floats]) -> list[Floats]:
     """Give each column the mean 0 and the standard deviation 1 over all frames of all sequences."""
     frames = np.concatenate(sequences)
     mean, deviation = frames.mean(axis=0), frames.std(axis=0)
@@ -400,7 +399,7 @@ def standardised(sequences: list[Array]) -> list[Array]:
     return [(sequence - mean) / deviation for sequence in sequences]
 
 
-def _from_euler(degrees: Array) -> Array:
+def _from_euler(degrees: Floats) -> Floats:
     """Quaternions of E(x, y, z) = Rz Ry Rx, shape (..., 3) to (..., 4)."""
     half = np.radians(degrees) / 2
     (cx, cy, cz), (sx, sy, sz) = (np.moveaxis(f(half), -1, 0) for f in (np.cos, np.sin))
@@ -415,7 +414,7 @@ def _from_euler(degrees: Array) -> Array:
     )
 
 
-def _continuous(rotations: Array) -> Array:
+def _continuous(rotations: Floats) -> Floats:
     """Choose the signs of quaternions (n_frames, ..., 4): first w >= 0, then without a jump."""
     steps = np.einsum("t...q,t...q->t...", rotations[1:], rotations[:-1])
     first = np.where(rotations[:1, ..., 0] < 0, -1.0, 1.0)
@@ -423,11 +422,11 @@ def _continuous(rotations: Array) -> Array:
     return rotations * signs[..., np.newaxis]
 
 
-def _conjugate(q: Array) -> Array:
+def _conjugate(q: Floats) -> Floats:
     return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
-def _multiply(a: Array, b: Array) -> Array:
+def _multiply(a: Floats, b: Floats) -> Floats:
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
     bw, bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -441,7 +440,7 @@ def _multiply(a: Array, b: Array) -> Array:
     )
 
 
-def _rotate(q: Array, v: Array) -> Array:
+def _rotate(q: Floats, v: Floats) -> Floats:
     """Turn vectors (..., 3) by unit quaternions (..., 4)."""
     axis = q[..., 1:]
     across = 2 * np.cross(axis, v)

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Bools, Floats
 from replication.data.catalog import DataSetError
 from replication.io import atomic_path
 
@@ -74,8 +74,8 @@ class Annotations:
 
     songs: tuple[str, ...]
     tags: tuple[str, ...]
-    hard: npt.NDArray[np.bool_]
-    soft: npt.NDArray[np.float64]
+    hard: Bools
+    soft: Floats
 
     def select(
         self, *, songs: Sequence[str] | None = None, tags: Sequence[str] | None = None
@@ -235,7 +235,7 @@ def _read_names(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _read_matrix(path: Path, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
+def _read_matrix(path: Path, shape: tuple[int, int]) -> Floats:
     lines = [line for line in _read_text(path).splitlines() if line.strip()]
     if len(lines) != shape[0]:
         raise Cal500Error(f"{path}: has {len(lines)} rows, {_SONGS} names {shape[0]} songs")

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from replication.arrays import AnyArray, Floats
 from replication.music.scores import (
     EmptyPrecision,
     annotation_scores,
@@ -29,8 +30,6 @@ __all__ = [
     "tag_rows",
     "tags_given_up",
 ]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class ScoringSettings:
 
 
 def join_folds(
-    split: SongSplit, blocks: Iterable[Mapping[str, npt.NDArray[Any]]]
-) -> dict[str, dict[int, Array]]:
+    split: SongSplit, blocks: Iterable[Mapping[str, AnyArray]]
+) -> dict[str, dict[int, Floats]]:
     """Bring the folds of each method together.
 
     Parameters
@@ -71,7 +70,7 @@ def join_folds(
         For each method and fold the scores, shape (n_songs, n_tags). A fold in which a method gave
         up on some tags is left out: fewer tags would be easier to tell apart.
     """
-    joined: dict[str, dict[int, Array]] = {}
+    joined: dict[str, dict[int, Floats]] = {}
     for block in blocks:
         for fold in block["folds"].tolist():
             scores = block["scores"][split.folds == fold][:, split.learnable(fold)]
@@ -82,7 +81,7 @@ def join_folds(
 
 
 def tags_given_up(
-    split: SongSplit, blocks: Iterable[Mapping[str, npt.NDArray[Any]]]
+    split: SongSplit, blocks: Iterable[Mapping[str, AnyArray]]
 ) -> list[dict[str, Any]]:
     """Count the tags that methods gave up on, the folds of which :func:`join_folds` leaves out.
 
@@ -110,7 +109,7 @@ def tags_given_up(
 
 
 def evaluate_tagging(
-    split: SongSplit, found: Mapping[str, Mapping[int, Array]], scoring: ScoringSettings
+    split: SongSplit, found: Mapping[str, Mapping[int, Floats]], scoring: ScoringSettings
 ) -> list[dict[str, Any]]:
     """Score every method, fold and tag.
 
@@ -155,7 +154,9 @@ def evaluate_tagging(
     return rows
 
 
-def tag_rows(tags: Sequence[str], values: Array, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def tag_rows(
+    tags: Sequence[str], values: Floats, shared: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Rows of one metric: what they share, and a tag's value; undefined ones are left out."""
     return [
         {**shared, "item": tag, "value": value}
@@ -166,10 +167,10 @@ def tag_rows(tags: Sequence[str], values: Array, shared: Mapping[str, Any]) -> l
 
 def _score(
     split: SongSplit,
-    scores: Array,
+    scores: Floats,
     songs: npt.NDArray[np.int64],
     scoring: ScoringSettings,
-) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
+) -> tuple[npt.NDArray[np.int64], dict[str, Floats]]:
     """Scores of scored tags that have a model, on some songs of one fold (with repetitions).
 
     All tags that have a model compete for the songs.
@@ -181,11 +182,11 @@ def _score(
 
 def score_tags(
     split: SongSplit,
-    probabilities: Array,
+    probabilities: Floats,
     songs: npt.NDArray[np.int64],
     columns: npt.NDArray[np.int64],
     scoring: ScoringSettings,
-) -> tuple[npt.NDArray[np.int64], dict[str, Array]]:
+) -> tuple[npt.NDArray[np.int64], dict[str, Floats]]:
     """Score probabilities of tags.
 
     Parameters
@@ -220,7 +221,7 @@ def score_tags(
 
 def resample_songs(
     split: SongSplit,
-    found: Mapping[str, Mapping[int, Array]],
+    found: Mapping[str, Mapping[int, Floats]],
     scoring: ScoringSettings,
     *,
     draws: int,
@@ -274,7 +275,7 @@ def resample_songs(
     return rows + partial
 
 
-def _sets_of_folds(found: Iterable[Mapping[int, Array]]) -> set[tuple[int, ...]]:
+def _sets_of_folds(found: Iterable[Mapping[int, Floats]]) -> set[tuple[int, ...]]:
     """List the sets of folds that methods have, and all that some of them share."""
     sets = {frozenset(by_fold) for by_fold in found}
     while more := {a & b for a in sets for b in sets} - sets:
@@ -284,12 +285,12 @@ def _sets_of_folds(found: Iterable[Mapping[int, Array]]) -> set[tuple[int, ...]]
 
 def _over_folds(
     split: SongSplit,
-    by_fold: Mapping[int, Array],
+    by_fold: Mapping[int, Floats],
     songs: Mapping[int, npt.NDArray[np.int64]],
     scoring: ScoringSettings,
-) -> dict[str, dict[int, Array]]:
+) -> dict[str, dict[int, Floats]]:
     """Each metric with its values of all tags, by fold."""
-    collected: dict[str, dict[int, Array]] = {}
+    collected: dict[str, dict[int, Floats]] = {}
     for fold, scores in by_fold.items():
         columns, by_metric = _score(split, scores, songs[fold], scoring)
         for metric, values in by_metric.items():

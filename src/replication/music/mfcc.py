@@ -35,15 +35,16 @@ from typing import Protocol
 import joblib
 import librosa
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from replication.arrays import Floats32
 from replication.data.audio import MAX_SECONDS, AudioFileError, load_audio
 from replication.io import atomic_path
 
 __all__ = [
     "MFCC",
     "FrameFeatures",
+    "Frames",
     "LogMel",
     "cut_sequences",
     "read_features",
@@ -51,7 +52,7 @@ __all__ = [
     "write_features",
 ]
 
-Frames = npt.NDArray[np.float32]
+Frames = Floats32
 
 _FLOOR = 1e-10
 _SONGS_A_PROCESS = 4
@@ -72,7 +73,7 @@ class FrameFeatures(Protocol):
     def hop(self) -> int:
         """Samples from one frame to the next."""
 
-    def __call__(self, signal: npt.NDArray[np.float32]) -> Frames:
+    def __call__(self, signal: Floats32) -> Frames:
         """Compute the features of a signal, shape (n_frames, n_features)."""
 
 
@@ -121,7 +122,7 @@ class LogMel:
                 "frequencies of a frame, a band would be empty"
             )
 
-    def __call__(self, signal: npt.NDArray[np.float32]) -> Frames:
+    def __call__(self, signal: Floats32) -> Frames:
         """Compute the bands of a signal.
 
         Parameters
@@ -161,11 +162,11 @@ class LogMel:
         decibels = librosa.power_to_db(bands, ref=1.0, amin=_FLOOR, top_db=None)
         return np.ascontiguousarray(decibels.T, dtype=np.float32)
 
-    def _filters(self) -> npt.NDArray[np.float32]:
+    def _filters(self) -> Floats32:
         with warnings.catch_warnings():
             # librosa goes on with an empty band; the constructor makes an error of it.
             warnings.filterwarnings("ignore", message="Empty filters detected")
-            filters: npt.NDArray[np.float32] = librosa.filters.mel(
+            filters: Floats32 = librosa.filters.mel(
                 sr=self.sampling_rate,
                 n_fft=self.window,
                 n_mels=self.n_bands,
@@ -220,7 +221,7 @@ class MFCC:
                 f"derivative_width must be odd and at least 3, got {self.derivative_width}"
             )
 
-    def __call__(self, signal: npt.NDArray[np.float32]) -> Frames:
+    def __call__(self, signal: Floats32) -> Frames:
         """Compute the features of a signal.
 
         Parameters

@@ -34,6 +34,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import log_softmax
 
+from replication.arrays import Bools, Floats
+
 __all__ = [
     "AnnotationScores",
     "EmptyPrecision",
@@ -46,7 +48,6 @@ __all__ = [
     "top_shares",
 ]
 
-Floats = npt.NDArray[np.float64]
 EmptyPrecision = Literal["prior", "zero", "skip"]
 
 
@@ -405,7 +406,7 @@ def _finite_matrix(
 
 def _values_and_truth(
     values: npt.ArrayLike, annotations: npt.ArrayLike, name: str
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     array = _finite_matrix(values, name)
     truth = np.asarray(annotations)
     if truth.shape != array.shape:

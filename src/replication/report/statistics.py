@@ -13,6 +13,8 @@ import numpy.typing as npt
 # Student's t by its functions: scipy.stats takes half a second to import.
 from scipy.special import stdtr, stdtrit
 
+from replication.arrays import Floats
+
 __all__ = [
     "Interval",
     "corrected_resampled_t",
@@ -183,7 +185,7 @@ def paired_t(differences: npt.ArrayLike, level: float = 0.95) -> tuple[Interval,
     return Interval(mean, mean - reach, mean + reach), p
 
 
-def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def holm(p: npt.ArrayLike) -> Floats:
     """Adjust p-values for the number of tests (Holm 1979).
 
     The k-th smallest of n is multiplied by n - k + 1, and none may be smaller than one before it.

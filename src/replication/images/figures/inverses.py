@@ -7,11 +7,11 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from replication.arrays import AnyArray, Floats
 from replication.report.style import PAGE_WIDTH, add_data_note, use_style
 
 __all__ = ["plot_inverses"]
@@ -20,7 +20,7 @@ _CENTRES_IN_A_ROW = 7
 
 
 def plot_inverses(
-    panels: Mapping[str, npt.NDArray[Any]],
+    panels: Mapping[str, AnyArray],
     scores: pd.DataFrame,
     notes: Iterable[Mapping[str, Any]],
     *,
@@ -81,9 +81,7 @@ def plot_inverses(
     return figure
 
 
-def _relative_residuals(
-    panels: Mapping[str, npt.NDArray[Any]], scores: pd.DataFrame
-) -> npt.NDArray[np.float64]:
+def _relative_residuals(panels: Mapping[str, AnyArray], scores: pd.DataFrame) -> Floats:
     """Relative residual of each picture, NaN where there is none; both lists have one order."""
     found = scores[scores["metric"] == "relative_residual"]
     fitted = np.isfinite(panels["residuals"])
@@ -96,8 +94,8 @@ def _relative_residuals(
 
 def _draw_kind(
     axes: Iterable[Axes],
-    panels: Mapping[str, npt.NDArray[Any]],
-    residuals: npt.NDArray[np.float64],
+    panels: Mapping[str, AnyArray],
+    residuals: Floats,
     kind: str,
     dark_ground: bool,
 ) -> None:

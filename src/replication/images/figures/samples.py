@@ -7,18 +7,18 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from replication.arrays import AnyArray, Pixels
 from replication.report.style import PAGE_WIDTH, add_data_note, use_style
 
 __all__ = ["plot_samples"]
 
 
 def plot_samples(
-    samples: Mapping[str, npt.NDArray[Any]],
+    samples: Mapping[str, AnyArray],
     notes: Iterable[Mapping[str, Any]],
     *,
     density_name: str,
@@ -90,7 +90,7 @@ def plot_samples(
     return figure
 
 
-def _central_square(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _central_square(image: Pixels) -> Pixels:
     """Cut the largest square from the middle, so that tiles are alike and nothing is squeezed."""
     side = min(image.shape[:2])
     top, left = ((length - side) // 2 for length in image.shape[:2])

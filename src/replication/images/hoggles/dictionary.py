@@ -34,6 +34,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from replication.arrays import Floats, Floats32, Integers, Pixels
 from replication.data.images import load_grey
 from replication.images.hoggles.hog import N_CHANNELS, hog_features
 from replication.io import atomic_path
@@ -190,7 +191,7 @@ def _whole(value: Any, name: str) -> int:
     return int(number)
 
 
-def sample_photographs() -> dict[str, npt.NDArray[np.uint8]]:
+def sample_photographs() -> dict[str, Pixels]:
     """Return the grey photographs of :data:`SAMPLE_PHOTOGRAPHS`, by package and file name."""
     photographs = {}
     for package, names in SAMPLE_PHOTOGRAPHS.items():
@@ -201,7 +202,7 @@ def sample_photographs() -> dict[str, npt.NDArray[np.uint8]]:
     return photographs
 
 
-def unit_contrast(windows: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+def unit_contrast(windows: npt.NDArray[np.floating]) -> Floats:
     """Subtract from every row its mean, then divide it by its Euclidean norm.
 
     A constant row becomes zeros: the square of its norm, which is only rounding error, is small
@@ -217,12 +218,12 @@ def unit_contrast(windows: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """
     centred = windows - windows.mean(axis=1, keepdims=True, dtype=np.float64)
     energy = np.einsum("ij,ij->i", centred, centred)[:, np.newaxis]
-    unit: npt.NDArray[np.float64] = centred / np.sqrt(energy + np.finfo(np.float64).eps)
+    unit: Floats = centred / np.sqrt(energy + np.finfo(np.float64).eps)
     return unit
 
 
 def learn_dictionary(
-    images: Mapping[str, npt.NDArray[np.uint8]],
+    images: Mapping[str, Pixels],
     n_atoms: int,
     *,
     penalty: float = 0.02,
@@ -328,7 +329,7 @@ def learn_dictionary(
     )
 
 
-def _sha256(image: npt.NDArray[np.uint8]) -> str:
+def _sha256(image: Pixels) -> str:
     height, width = image.shape
     digest = hashlib.sha256(f"{height} x {width}:".encode())
     digest.update(image.tobytes())
@@ -336,12 +337,12 @@ def _sha256(image: npt.NDArray[np.uint8]) -> str:
 
 
 def _draw_windows(
-    images: Mapping[str, npt.NDArray[np.uint8]],
+    images: Mapping[str, Pixels],
     cells: int,
     cell: int,
     n_windows: int,
     rng: np.random.Generator,
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+) -> tuple[Floats32, Floats32]:
     """Contrasts of grey patches and HOG windows: (n, side^2) and (n, cells^2 * 32)."""
     side = (cells + 2 * _BORDER) * cell
     grids = {
@@ -380,7 +381,7 @@ def _draw_windows(
 
 def _batches(
     n_windows: int, batch_size: int, n_steps: int, rng: np.random.Generator
-) -> list[npt.NDArray[np.int_]]:
+) -> list[Integers]:
     """Rows of every minibatch: epochs of random order, one after the other."""
     n_epochs = -(-n_steps * batch_size // n_windows)
     order = np.concatenate([rng.permutation(n_windows) for _ in range(n_epochs)])

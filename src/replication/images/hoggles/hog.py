@@ -27,6 +27,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from replication.arrays import Floats, Floats32, Integers
+
 __all__ = ["N_CHANNELS", "hog_features", "hog_vectors"]
 
 N_CHANNELS = 32
@@ -39,7 +41,7 @@ _TEXTURE_WEIGHT = 0.2357
 _ENERGY_FLOOR = 1e-4
 
 
-def _unit_vectors() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _unit_vectors() -> tuple[Floats, Floats]:
     """Cosines and sines of 0, 20, ..., 160 degrees, mirrored exactly about 90 degrees.
 
     A vertical gradient lies half-way between 80 and 100 degrees. Exact mirroring makes that a tie,
@@ -53,7 +55,7 @@ def _unit_vectors() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
 _COSINES, _SINES = _unit_vectors()
 
 
-def _checked_values(image: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], float]:
+def _checked_values(image: npt.ArrayLike) -> tuple[Floats, float]:
     """Return the image with an axis for its channels, and the factor to the scale from 0 to 1."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or 0 in array.shape:
@@ -75,7 +77,7 @@ def _checked_values(image: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], floa
     return np.atleast_3d(array.astype(np.float64)), scale
 
 
-def hog_features(image: npt.ArrayLike, cell: int = 8) -> npt.NDArray[np.float64]:
+def hog_features(image: npt.ArrayLike, cell: int = 8) -> Floats:
     """Compute the HOG features of an image.
 
     Parameters
@@ -124,7 +126,7 @@ def hog_features(image: npt.ArrayLike, cell: int = 8) -> npt.NDArray[np.float64]
     return _normalise(_orientation_histograms(values, rows, columns, cell) * scale)
 
 
-def hog_vectors(images: Iterable[npt.ArrayLike], cell: int = 8) -> npt.NDArray[np.float32]:
+def hog_vectors(images: Iterable[npt.ArrayLike], cell: int = 8) -> Floats32:
     """Write the HOG features of images of one size as vectors.
 
     Parameters
@@ -141,9 +143,7 @@ def hog_vectors(images: Iterable[npt.ArrayLike], cell: int = 8) -> npt.NDArray[n
     return np.stack([hog_features(image, cell).astype(np.float32).ravel() for image in images])
 
 
-def _orientation_histograms(
-    values: npt.NDArray[np.float64], rows: int, columns: int, cell: int
-) -> npt.NDArray[np.float64]:
+def _orientation_histograms(values: Floats, rows: int, columns: int, cell: int) -> Floats:
     """Gradient magnitudes, spread bilinearly over the nearest four cells: (rows, columns, 18)."""
     # Where the cells reach beyond the image, its last gradients are repeated.
     y = np.arange(1, rows * cell - 1)
@@ -168,9 +168,7 @@ def _orientation_histograms(
     return histograms.reshape(rows, columns, _N_SIGNED)
 
 
-def _bilinear(
-    position: npt.NDArray[np.int_], cell: int, n_cells: int
-) -> list[tuple[npt.NDArray[np.int_], npt.NDArray[np.float64]]]:
+def _bilinear(position: Integers, cell: int, n_cells: int) -> list[tuple[Integers, Floats]]:
     """Both neighbouring cells of each pixel on one axis, with weights; 0 outside the image."""
     centre = (position + 0.5) / cell - 0.5
     before = np.floor(centre).astype(np.int_)
@@ -182,7 +180,7 @@ def _bilinear(
     return neighbours
 
 
-def _normalise(histograms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _normalise(histograms: Floats) -> Floats:
     """Turn histograms of all cells into the 32 channels of the inner cells."""
     unsigned = histograms[:, :, :_N_UNSIGNED] + histograms[:, :, _N_UNSIGNED:]
     energy = (unsigned**2).sum(axis=2)

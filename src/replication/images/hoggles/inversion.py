@@ -23,6 +23,7 @@ from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from replication.arrays import Floats, Floats32
 from replication.images.hoggles.dictionary import PairedDictionary, unit_contrast
 from replication.images.hoggles.hog import N_CHANNELS, hog_features
 from sliced_wasserstein import ImageError
@@ -37,9 +38,7 @@ _TOLERANCE = 1e-5
 _MAX_ITERATIONS = 20_000
 
 
-def encode_windows(
-    windows: npt.NDArray[np.floating], dictionary: PairedDictionary
-) -> npt.NDArray[np.float64]:
+def encode_windows(windows: npt.NDArray[np.floating], dictionary: PairedDictionary) -> Floats:
     """Code HOG windows as non-negative combinations of HOG atoms.
 
     Parameters
@@ -75,9 +74,7 @@ def encode_windows(
     return codes
 
 
-def invert_hog(
-    features: npt.NDArray[np.floating], dictionary: PairedDictionary
-) -> npt.NDArray[np.float64]:
+def invert_hog(features: npt.NDArray[np.floating], dictionary: PairedDictionary) -> Floats:
     """Reconstruct the grey image that HOG features may have come from.
 
     Parameters
@@ -116,13 +113,11 @@ def invert_hog(
     cut = dictionary.cell * _PADDING
     picture = blended[cut:-cut, cut:-cut]
     low, high = picture.min(), picture.max()
-    stretched: npt.NDArray[np.float64] = (picture - low) / (high - low if high > low else 1.0)
+    stretched: Floats = (picture - low) / (high - low if high > low else 1.0)
     return stretched
 
 
-def _blend(
-    codes: npt.NDArray[np.float64], grid: tuple[int, int], dictionary: PairedDictionary
-) -> npt.NDArray[np.float64]:
+def _blend(codes: Floats, grid: tuple[int, int], dictionary: PairedDictionary) -> Floats:
     """Mean over the patches that cover a pixel of patch times Gaussian."""
     cell = dictionary.cell
     _, height, width = dictionary.grey.shape
@@ -139,21 +134,21 @@ def _blend(
             here = np.s_[i : i + grid[0], :, j : j + grid[1], :]
             total[here] += patches[:, :, i, :, j, :].transpose(0, 2, 1, 3)
             count[here] += 1
-    mean: npt.NDArray[np.float64] = (total / count).reshape(total.shape[0] * cell, -1)
+    mean: Floats = (total / count).reshape(total.shape[0] * cell, -1)
     return mean
 
 
-def _gaussian(height: int, width: int) -> npt.NDArray[np.float64]:
+def _gaussian(height: int, width: int) -> Floats:
     y = np.arange(height)[:, np.newaxis] - (height - 1) / 2
     x = np.arange(width) - (width - 1) / 2
     weights = np.exp(-(y**2 + x**2) / (2 * _SIGMA**2))
-    normalised: npt.NDArray[np.float64] = weights / weights.sum()
+    normalised: Floats = weights / weights.sum()
     return normalised
 
 
 def hoggles(
     images: Iterable[npt.ArrayLike], dictionary: PairedDictionary, *, n_jobs: int | None = None
-) -> npt.NDArray[np.float32]:
+) -> Floats32:
     """HOGgles images: the inverses of the HOG features of images of one size.
 
     Parameters
@@ -189,9 +184,7 @@ def hoggles(
     return np.stack(inverses)
 
 
-def _hoggles_of_image(
-    index: int, image: npt.ArrayLike, dictionary: PairedDictionary
-) -> npt.NDArray[np.float32]:
+def _hoggles_of_image(index: int, image: npt.ArrayLike, dictionary: PairedDictionary) -> Floats32:
     try:
         return invert_hog(hog_features(image, dictionary.cell), dictionary).astype(np.float32)
     except ValueError as error:

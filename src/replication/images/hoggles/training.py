@@ -15,10 +15,10 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from PIL import Image
 
+from replication.arrays import Pixels
 from replication.data.images import load_grey
 from replication.data.manifest import raw_files
 from replication.images.animal_faces import load_faces
@@ -97,7 +97,7 @@ def make_dictionary(
     return dataclasses.replace(learned, origin=labelled)
 
 
-def _grey_faces(manifest: pd.DataFrame, raw: Path, side: int) -> dict[str, npt.NDArray[np.uint8]]:
+def _grey_faces(manifest: pd.DataFrame, raw: Path, side: int) -> dict[str, Pixels]:
     faces = load_faces(raw_files(manifest, raw), side)
     return {
         name: np.asarray(Image.fromarray(face).convert("L"))

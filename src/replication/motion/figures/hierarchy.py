@@ -7,12 +7,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from replication.arrays import Floats, Indices
 from replication.report.style import METHODS, PAGE_WIDTH, add_data_note, use_style
 
 __all__ = ["CLASS_COLOURS", "plot_hierarchies"]
@@ -108,7 +108,7 @@ def _draw_hierarchy(axis: Axes, rows: pd.DataFrame) -> None:
     axis.spines[["left", "bottom"]].set_visible(False)
 
 
-def _places(clusters: npt.NDArray[np.intp], n: int) -> dict[int, float]:
+def _places(clusters: Indices, n: int) -> dict[int, float]:
     """Spread clusters evenly, in the order of the mean place of their sequences."""
     names = np.unique(clusters)
     centres = [np.flatnonzero(clusters == name).mean() for name in names]
@@ -141,9 +141,9 @@ def _draw_cluster(
 
 def _draw_links(
     axis: Axes,
-    below: npt.NDArray[np.intp],
-    feet: npt.NDArray[np.float64],
-    clusters: npt.NDArray[np.intp],
+    below: Indices,
+    feet: Floats,
+    clusters: Indices,
     places: Mapping[int, float],
     bottom: float,
     colours: pd.Series[str] | None,

@@ -7,11 +7,11 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from replication.arrays import AnyArray, Floats, Indices
 from replication.report.style import PAGE_WIDTH, add_data_note, use_style
 
 __all__ = ["plot_exemplars", "plot_stick_figures"]
@@ -24,9 +24,7 @@ _ROW_HEIGHT = 2.15
 _FLOOR_MARGIN = 0.1
 
 
-def plot_exemplars(
-    exemplars: Mapping[str, npt.NDArray[Any]], notes: Iterable[Mapping[str, Any]]
-) -> Figure:
+def plot_exemplars(exemplars: Mapping[str, AnyArray], notes: Iterable[Mapping[str, Any]]) -> Figure:
     """Draw a motion of each cluster.
 
     Parameters
@@ -43,9 +41,9 @@ def plot_exemplars(
 
 
 def plot_stick_figures(
-    motions: Mapping[str, npt.NDArray[np.float64]],
-    parents: npt.NDArray[np.intp],
-    sides: npt.NDArray[np.intp],
+    motions: Mapping[str, Floats],
+    parents: Indices,
+    sides: Indices,
     notes: Iterable[Mapping[str, Any]],
     *,
     n_poses: int = 10,
@@ -105,9 +103,9 @@ def plot_stick_figures(
 
 def _draw_row(
     axis: Axes,
-    positions: npt.NDArray[np.float64],
-    parents: npt.NDArray[np.intp],
-    sides: npt.NDArray[np.intp],
+    positions: Floats,
+    parents: Indices,
+    sides: Indices,
     n_poses: int,
     azimuth: float,
 ) -> None:
