@@ -14,9 +14,8 @@ from replication.motion.asf_amc import (
     Skeleton,
     read_amc,
     read_asf,
-    write_amc,
-    write_asf,
 )
+from replication.standins.asf_amc_writer import write_amc, write_asf
 
 ASF = """\
 # made for a test

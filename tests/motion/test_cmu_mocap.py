@@ -13,7 +13,7 @@ from replication.data.catalog import DataSetError, read_checksums
 from replication.data.sources import prepare
 from replication.io import AlteredFileError, sha256_of
 from replication.motion import cmu_mocap
-from replication.motion.asf_amc import MotionFileError, read_amc, read_asf, write_amc
+from replication.motion.asf_amc import MotionFileError, read_amc, read_asf
 from replication.motion.cmu_mocap import (
     CLASS_SIZES,
     SKELETON_LABEL,
@@ -28,6 +28,7 @@ from replication.motion.skeleton import (
     motion_features,
     pose,
 )
+from replication.standins.asf_amc_writer import write_amc
 from replication.standins.cmu_mocap import make_motion, make_skeleton
 
 NAME = "cmu_mocap"

@@ -35,9 +35,10 @@ import numpy.typing as npt
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.ndimage import gaussian_filter1d
 
-from replication.motion.asf_amc import Bone, Skeleton, write_amc, write_asf
+from replication.motion.asf_amc import Bone, Skeleton
 from replication.motion.cmu_mocap import CLASS_SIZES, listed_motions
 from replication.motion.skeleton import forward_kinematics, pose
+from replication.standins.asf_amc_writer import write_amc, write_asf
 
 __all__ = [
     "CLASSES",
