@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from replication.music.mfcc import Frames
 from replication.music.tagging import (
-    Frames,
     Pool,
     SequenceSettings,
     SongSettings,

@@ -257,7 +257,8 @@ def tabulate_tagging(
     Parameters
     ----------
     metrics, timings : pandas.DataFrame
-        Scores and costs as written by the rule ``collect_music``.
+        Scores and costs as written by the rules ``evaluate_tagging`` and
+        ``collect_music_timings``.
     paper : pandas.DataFrame
         ``resources/paper/nips2012_table3.csv``: columns method, printed_name, metric and value.
     retrieved : int
