@@ -7,12 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from replication.data.manifest import COLUMNS
 from replication.images.densities import image_densities
 from replication.images.hoggles.dictionary import PairedDictionary
-from replication.io import sha256_of
 from sliced_wasserstein import ImageError
 
 
@@ -44,11 +42,11 @@ def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, reposi
         np.save(block, part)
     job = SimpleNamespace(
         log=["unused"],
-        input=SimpleNamespace(hoggles=list(map(str, blocks))),
+        input=SimpleNamespace(hoggles=blocks, images=folder / "images.csv"),
         output=SimpleNamespace(densities=str(tmp_path / "densities.npy")),
         params=SimpleNamespace(density={"reading": "minmax"}),
     )
-    script = repository / "workflow/scripts/make_face_densities.py"
+    script = repository / "workflow/scripts/images/make_face_densities.py"
     with pytest.raises(ValueError, match=r"^Image/4\.jpg: is constant"):
         runpy.run_path(str(script), init_globals={"snakemake": job})
     assert not (tmp_path / "densities.npy").exists()
@@ -62,25 +60,25 @@ def test_the_job_of_the_inversion_names_the_face_and_not_its_place_in_the_block(
     tmp_path, repository, monkeypatch
 ):
     monkeypatch.setattr("replication.io.log_to", lambda path: None)
-    rows = []
-    for i in range(4):
-        face = tmp_path / f"{i}.png"
-        Image.fromarray(np.full((8, 8, 3), 60 * i, np.uint8)).save(face)
-        row = {"file": face.name, "sha256": sha256_of(face), "status": "used"}
-        rows.append(dict.fromkeys(COLUMNS, "x") | row)
+    rows = [dict.fromkeys(COLUMNS, "x") | {"file": f"{i}.png", "status": "used"} for i in range(4)]
+    np.save(tmp_path / "faces.npy", np.zeros((4, 56, 56, 3), np.uint8))
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(tmp_path / "images.csv", index=False)
     # Of cells so large that a face does not hold three of them.
     atoms = {"grey": np.zeros((1, 96, 96)), "hog": np.zeros((1, 1, 1, 32))}
     PairedDictionary(**atoms, penalty=0.02, cell=32).save(tmp_path / "d.npz")
     job = SimpleNamespace(
         log=["unused"],
-        input=SimpleNamespace(images=tmp_path / "images.csv", dictionary=tmp_path / "d.npz"),
+        input=SimpleNamespace(
+            images=tmp_path / "images.csv",
+            faces=tmp_path / "faces.npy",
+            dictionary=tmp_path / "d.npz",
+        ),
         output=SimpleNamespace(hoggles=str(tmp_path / "hoggles.npy")),
-        params=SimpleNamespace(raw=str(tmp_path), blocks=2, side=56),
+        params=SimpleNamespace(blocks=2),
         wildcards=SimpleNamespace(block="1"),
         threads=1,
     )
-    script = repository / "workflow/scripts/invert_faces.py"
+    script = repository / "workflow/scripts/images/invert_faces.py"
     with pytest.raises(
         ValueError, match=r"2\.png: cannot be inverted: image must be at least three"
     ):
