@@ -80,7 +80,7 @@ def describe_dictionary(path: str | Path) -> dict[str, Any]:
     Parameters
     ----------
     path : path-like
-        As written by :meth:`replication.images.hoggles.PairedDictionary.save`.
+        As written by :meth:`replication.images.hoggles.dictionary.PairedDictionary.save`.
 
     Returns
     -------

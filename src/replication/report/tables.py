@@ -165,7 +165,7 @@ def tabulate_hierarchies(
     Parameters
     ----------
     metrics, timings : pandas.DataFrame
-        Scores and seconds as written by the rule ``collect_motions``.
+        Scores and seconds as written by the rule ``score_motions``.
     paper : pandas.DataFrame
         ``resources/paper/nips2012_table2.csv``: columns method, printed_name, level, metric and
         value.

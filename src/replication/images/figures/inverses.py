@@ -33,7 +33,7 @@ def plot_inverses(
     panels : mapping
         Arrays as written by the rule ``compute_inverses``.
     scores : pandas.DataFrame
-        Scores of the same pictures as written by the rule ``score_inverses``.
+        Scores of the same pictures as written by the rule ``compute_inverses``.
     notes : iterable of mappings
         Data summaries, see :func:`replication.report.style.add_data_note`.
     dark_ground : bool
