@@ -655,7 +655,7 @@ def test_a_process_waits_for_another_and_takes_what_that_has_fetched(place, serv
     assert server.asked == []
 
 
-def test_no_other_process_gets_in_while_one_fetches(place, server):
+def test_no_other_process_gets_in_while_one_fetches(place, server, monkeypatch):
     refused = []
 
     def reply(request):
@@ -664,7 +664,8 @@ def test_no_other_process_gets_in_while_one_fetches(place, server):
         OK(request)
 
     server.routes = {"/a.zip": [reply]}
-    fetch(dataset_of(NAME), place.folder, patience=Patience(connect=2, read=30))
+    monkeypatch.setattr(download, "PATIENCE", Patience(connect=2, read=30))
+    fetch(dataset_of(NAME), place.folder)
     assert "BlockingIOError" in refused[0]
     assert place.fetched() == {"a.zip": ZIP}
 

@@ -105,12 +105,10 @@ class Patience:
 
 
 PATIENCE = Patience()
-"""The default: two minutes at most for an address that is dead."""
+"""Two minutes at most for an address that is dead."""
 
 
-def fetch(
-    dataset: DataSet, folder: Path, raw: Path | None = None, *, patience: Patience | None = None
-) -> None:
+def fetch(dataset: DataSet, folder: Path, raw: Path | None = None) -> None:
     """Fetch what is missing of a data set into its folder of archives.
 
     Sizes, terms and sources are printed before anything is fetched. Processes that want the same
@@ -123,7 +121,6 @@ def fetch(
         The data set's folder of archives.
     raw : pathlib.Path, optional
         Folder of unpacked files; if they are all there, nothing is fetched.
-    patience : Patience, default :data:`PATIENCE`
 
     Raises
     ------
@@ -144,7 +141,7 @@ def fetch(
                 print(shelf.terms(), flush=True)
                 empty_partial(folder)  # of a process that was killed
                 try:
-                    _Errand(shelf, patience or PATIENCE, faults).run()
+                    _Errand(shelf, PATIENCE, faults).run()
                 finally:
                     shutil.rmtree(folder / PARTIAL, ignore_errors=True)
     except OSError as error:
@@ -184,25 +181,20 @@ class _Shelf:
 
     def is_filled(self, raw: Path | None) -> bool:
         """Tell whether there is all of the data set, here or unpacked, or all of one way to it."""
-        for place in (raw, self.folder):
-            if (
-                place is not None
-                and all((place / file).is_file() for file in self._files)
-                and standing(place, self._listed) == self._listed
-            ):
-                return True
+        places = [place for place in (raw, self.folder) if place and self._has_all(place)]
+        if any(standing(place, self._listed) == self._listed for place in places):
+            return True
         return any(not self.missing(way) for way in self.published.ways)
 
     def missing(self, way: Way) -> list[Archive]:
-        """List the files of a way that are not there whole, nor, of a tar archive, unpacked."""
+        """List the files of a way that are not there whole, and tar archives not unpacked."""
         return [
             file
             for file in self._files_of(way)
-            if not self._is_unpacked(file)
-            and (
-                file.file.endswith(_TAR)
-                or not (self.folder / file.file).is_file()
-                or self._fault(file)
+            if not (
+                self._has_all(self.folder)
+                if file.file.endswith(_TAR)
+                else (self.folder / file.file).is_file() and not self._fault(file)
             )
         ]
 
@@ -212,33 +204,23 @@ class _Shelf:
         faults = {self.folder / file.file: self._fault(file) for file in files}
         return {path: fault for path, fault in faults.items() if fault}
 
-    def _files_of(self, way: Way) -> list[Archive]:
-        """List what is fetched for a way, single files in place of their folder."""
-        return [
-            each
-            for archive in way.archives
-            for each in (self._single_files(archive) if archive.is_folder else [archive])
-        ]
+    def _has_all(self, place: Path) -> bool:
+        return all((place / file).is_file() for file in self._files)
 
-    def _single_files(self, folder: Archive) -> list[Archive]:
-        return [
-            replace(
-                folder,
-                file=file,
-                urls=tuple(url + quote(file.removeprefix(folder.file)) for url in folder.urls),
-            )
-            for file in self._files
-            if file.startswith(folder.file)
-        ]
-
-    def _is_unpacked(self, file: Archive) -> bool:
-        """Tell whether it is a tar archive whose files lie beside it."""
-        return file.file.endswith(_TAR) and all((self.folder / f).is_file() for f in self._files)
+    def _files_of(self, way: Way) -> Iterator[Archive]:
+        """Iterate over what is fetched for a way, single files in place of their folder."""
+        for archive in way.archives:
+            single = [file for file in self._files if file.startswith(archive.file)]
+            for file in single if archive.is_folder else [archive.file]:
+                below = quote(file.removeprefix(archive.file))
+                yield replace(archive, file=file, urls=tuple(url + below for url in archive.urls))
 
     def _fault(self, file: Archive) -> str:
         """Say what is wrong with a file that somebody has put at its place; parts will do."""
         path = self.folder / file.file
-        if self._is_unpacked(file) or not path.is_file():
+        # A tar archive whose files lie beside it has been read.
+        is_read = file.file.endswith(_TAR) and self._has_all(self.folder)
+        if is_read or not path.is_file():
             return ""
         return _known_fault(self.dataset, replace(file, checksum=""), path, path.stat().st_mtime_ns)
 
@@ -254,9 +236,7 @@ class _Shelf:
 
     def terms(self) -> str:
         """Describe the ways to a data set: files, sizes, time, addresses, terms, citation."""
-        lines = [
-            f"{self.published.title} ({self.dataset.name}) is not complete in {self.folder}",
-        ]
+        lines = [f"{self.published.title} ({self.dataset.name}) is not complete in {self.folder}"]
         every = [archive for way in self.published.ways for archive in way.archives]
         lines += [f"  terms: {terms}" for terms in dict.fromkeys(a.licence for a in every)]
         lines += [f"  cite: {cited}" for cited in dict.fromkeys(a.citation for a in every)]
@@ -297,8 +277,8 @@ class _Shelf:
             f"  or the unpacked files in the published layout: {self.folder / self._files[0]} ...",
             "Then check them and give the same command again; nothing is fetched twice:",
             f"  python -m replication.data verify {self.folder.parent}",
-            "Part of the data set is enough with ALLOW_SUBSET=true (allow_subset: true); none of "
-            "it is\nneeded with source: embedded, which makes synthetic data.",
+            "Part of the data set is enough with ALLOW_SUBSET=true (allow_subset: true); none of",
+            "it is needed with source: embedded, which makes synthetic data.",
         ]
         return "\n".join(lines)
 
