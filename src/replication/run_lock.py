@@ -82,7 +82,7 @@ def _write_holders(file: IO[str], launcher: int, snakemake: int | str = "") -> N
 
 def _describe_holder(line: str) -> str:
     """Name the process that holds the lock: the launcher, or its Snakemake that outlived it."""
-    pids = [int(pid) for pid in re.findall(r"\b[0-9]{1,10}\b", line)]
+    pids = [int(pid) for pid in re.findall(r"\b[0-9]{1,7}\b", line)]
     living = [pid for pid in pids if psutil.pid_exists(pid)]
     message = f"another run is active in this folder, pid {living[0] if living else 'unknown'}"
     if living and living[0] in pids[1:]:
