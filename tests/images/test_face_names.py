@@ -1,6 +1,5 @@
 """Jobs name the face at fault, of which a function knows only the place in a list."""
 
-import pickle
 import runpy
 from types import SimpleNamespace
 
@@ -11,18 +10,6 @@ import pytest
 from replication.data.manifest import COLUMNS
 from replication.images.densities import image_densities
 from replication.images.hoggles.dictionary import PairedDictionary
-from sliced_wasserstein import ImageError
-
-
-def test_an_error_of_one_image_carries_its_place_and_its_fault_also_between_processes():
-    images = np.random.default_rng(0).random((3, 4, 4))
-    images[2] = 0.5
-    with pytest.raises(ImageError) as caught:
-        image_densities(images)
-    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
-        assert error.index == 2
-        assert str(error) == f"image 2 {error.fault}"
-        assert error.fault.startswith("is constant")
 
 
 def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, repository, monkeypatch):

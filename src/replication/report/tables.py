@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -286,84 +286,29 @@ def tabulate_tagging(
         "aroc": "AROC",
     }
     main = metrics[metrics["variant"] == ""]
-    scores = main[main["metric"].isin(list(names))]
+    scores = _tag_scores(main[main["metric"].isin(list(names))], "score")
+    n_folds = {str(row["method"]): int(row["folds"]) for row in scores}
+    ceilings = _tag_scores(metrics[metrics["variant"] == "ceiling"], "ceiling")
     printed = paper.set_index(["method", "metric"])["value"]
     place = {key: metrics[key].iloc[0] for key in ("experiment", "dataset", "origin")}
     rows: list[dict[str, Any]] = []
-
-    def add(
-        kind: str, method: str, quantity: str, key: str, value: float, **more: float | int
-    ) -> None:
-        theirs = printed.get((method, key), float("nan"))
-        comparable = kind == "score" and (key != "precision_at_k" or retrieved == 10)
+    for row in [*scores, *_tagging_costs(timings, n_folds), *ceilings]:
+        theirs = printed.get((row["method"], row["key"]), float("nan"))
+        comparable = row["kind"] == "score" and (row["key"] != "precision_at_k" or retrieved == 10)
         rows.append(
             {
                 **place,
-                "method": method,
-                "quantity": quantity,
-                "kind": kind,
+                "method": row["method"],
+                "quantity": row.get("quantity") or names[row["key"]],
+                "kind": row["kind"],
                 "paper": theirs,
-                "ours": value,
-                "s.e.": more.get("error", float("nan")),
-                "difference": value - theirs if comparable else float("nan"),
-                "tags": more.get("tags", float("nan")),
-                "folds": more["folds"],
+                "ours": row["ours"],
+                "s.e.": row.get("error", float("nan")),
+                "difference": row["ours"] - theirs if comparable else float("nan"),
+                "tags": row.get("tags", float("nan")),
+                "folds": row["folds"],
             }
         )
-
-    n_folds: dict[str, int] = {}
-
-    def add_scores(kind: str, scores: pd.DataFrame) -> None:
-        for (name, measure), values in scores.groupby(["method", "metric"], sort=False):
-            method, metric = str(name), str(measure)
-            per_tag = values.groupby("item")["value"].mean()
-            folds = values["fold"].nunique()
-            if kind == "score":
-                n_folds[method] = folds
-            add(
-                kind,
-                method,
-                names[metric],
-                metric,
-                float(per_tag.mean()),
-                # pandas gives no number for a single tag, NumPy a warning as well
-                error=float(per_tag.std() / len(per_tag) ** 0.5),
-                tags=len(per_tag),
-                folds=folds,
-            )
-
-    add_scores("score", scores)
-    seconds = timings[timings["metric"] == "seconds"]
-    hours = seconds.groupby(["method", "item"])["value"].sum().unstack().fillna(0.0) / 3600
-    learning = hours.reindex(columns=["songs", "tags"], fill_value=0.0).sum(axis=1)
-    for method, folds in n_folds.items():
-        add("cost", method, "hours of learning", "hours", float(learning[method]), folds=folds)
-        for stage in ("songs", "tags", "scores"):
-            value = float(hours.loc[method].to_dict().get(stage, 0.0))
-            add("cost", method, f"hours: {stage}", f"hours_{stage}", value, folds=folds)
-    by_fold = seconds[seconds["item"] == "tags"].pivot_table(
-        index="fold", columns="method", values="value", aggfunc="sum"
-    )
-    given_up = timings[(timings["metric"] == "tags_given_up") & (timings["value"] > 0)]
-    for name, group in given_up.groupby("method", sort=False):
-        method = str(name)
-        by_fold.loc[group["fold"].unique(), method] = float("nan")
-        count = float(group["value"].sum())
-        add("cost", method, "tags given up", "given_up", count, folds=n_folds.get(method, 0))
-    for a, b in (("vhem", "em_h3m"), ("vhem", "ppk_sc"), ("ppk_sc_pair", "ppk_sc")):
-        if a not in n_folds or b not in n_folds:
-            continue
-        both = by_fold[[a, b]].dropna()
-        if both.empty:
-            continue
-        songs = hours.reindex(columns=["songs"], fill_value=0.0)["songs"] * 3600
-        shared = both.sum() + songs[[a, b]] * len(both) / len(by_fold)
-        ratio = float(shared[a] / shared[b])
-        add("cost", a, f"hours / {b}", f"hours_over_{b}", ratio, folds=len(both))
-    if "vhem" in n_folds:
-        share = hours.loc["vhem"].to_dict()["songs"] / float(learning["vhem"])
-        add("cost", "vhem", "share of songs in hours", "song_share", share, folds=n_folds["vhem"])
-    add_scores("ceiling", metrics[metrics["variant"] == "ceiling"])
     order = {method: number for number, method in enumerate(paper["method"].unique())}
     table = pd.DataFrame(rows)
     rank = table["method"].map(order).fillna(len(order))
@@ -373,6 +318,67 @@ def tabulate_tagging(
         .drop(columns="order")
         .reset_index(drop=True)
     )
+
+
+def _tag_scores(scores: pd.DataFrame, kind: str) -> list[dict[str, Any]]:
+    """Average each method's scores over folds, then tags."""
+    rows = []
+    for (method, metric), values in scores.groupby(["method", "metric"], sort=False):
+        per_tag = values.groupby("item")["value"].mean()
+        rows.append(
+            {
+                "kind": kind,
+                "method": str(method),
+                "key": str(metric),
+                "ours": float(per_tag.mean()),
+                # pandas gives no number for a single tag, NumPy a warning as well
+                "error": float(per_tag.std() / len(per_tag) ** 0.5),
+                "tags": len(per_tag),
+                "folds": values["fold"].nunique(),
+            }
+        )
+    return rows
+
+
+def _tagging_costs(timings: pd.DataFrame, n_folds: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Sum up hours of processor time, and compare those of the folds that two methods ran."""
+    rows: list[dict[str, Any]] = []
+
+    def add(method: str, quantity: str, key: str, value: float, folds: int) -> None:
+        row = {"method": method, "quantity": quantity, "key": key, "ours": value, "folds": folds}
+        rows.append({"kind": "cost", **row})
+
+    seconds = timings[timings["metric"] == "seconds"]
+    hours = seconds.groupby(["method", "item"])["value"].sum().unstack().fillna(0.0) / 3600
+    learning = hours.reindex(columns=["songs", "tags"], fill_value=0.0).sum(axis=1)
+    for method, folds in n_folds.items():
+        add(method, "hours of learning", "hours", float(learning[method]), folds)
+        for stage in ("songs", "tags", "scores"):
+            value = float(hours.loc[method].to_dict().get(stage, 0.0))
+            add(method, f"hours: {stage}", f"hours_{stage}", value, folds)
+    by_fold = seconds[seconds["item"] == "tags"].pivot_table(
+        index="fold", columns="method", values="value", aggfunc="sum"
+    )
+    given_up = timings[(timings["metric"] == "tags_given_up") & (timings["value"] > 0)]
+    for name, group in given_up.groupby("method", sort=False):
+        method = str(name)
+        by_fold.loc[group["fold"].unique(), method] = float("nan")
+        count = float(group["value"].sum())
+        add(method, "tags given up", "given_up", count, n_folds.get(method, 0))
+    for a, b in (("vhem", "em_h3m"), ("vhem", "ppk_sc"), ("ppk_sc_pair", "ppk_sc")):
+        if a not in n_folds or b not in n_folds:
+            continue
+        both = by_fold[[a, b]].dropna()
+        if both.empty:
+            continue
+        songs = hours.reindex(columns=["songs"], fill_value=0.0)["songs"] * 3600
+        shared = both.sum() + songs[[a, b]] * len(both) / len(by_fold)
+        ratio = float(shared[a] / shared[b])
+        add(a, f"hours / {b}", f"hours_over_{b}", ratio, len(both))
+    if "vhem" in n_folds:
+        share = hours.loc["vhem"].to_dict()["songs"] / float(learning["vhem"])
+        add("vhem", "share of songs in hours", "song_share", share, n_folds["vhem"])
+    return rows
 
 
 def write_tables(paths: Iterable[str | Path], table: pd.DataFrame) -> None:
