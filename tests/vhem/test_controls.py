@@ -6,7 +6,8 @@ from sklearn.metrics import rand_score
 from vhem_examples import noisy_copies, random_h3m, random_hmm
 
 from vhem import H3M, HMM, ParameterKMeans, SampledKLClustering, sampled_divergence
-from vhem.rivals.controls import _locally_scaled, alignment
+from vhem._spectral import spectral_embedding
+from vhem.rivals.controls import alignment
 
 
 def renumbered(hmm, rng):
@@ -165,24 +166,17 @@ def test_identical_hmms_in_two_clusters_are_told_and_are_one(estimator):
     assert len(fitted.model_) == 1
 
 
-def test_both_directions_of_the_divergence_count(monkeypatch):
+def test_both_directions_of_the_divergence_count_in_units_of_the_seventh_neighbours(monkeypatch):
     h3m = random_h3m(np.random.default_rng(10), 9, 2, 1, 2)
     divergences = np.random.default_rng(11).gamma(2.0, size=(9, 9))
     np.fill_diagonal(divergences, 0.0)
-    embeddings = []
+    both = divergences + divergences.T
+    # Sorted, a row begins with the divergence from itself.
+    seventh = np.sqrt(np.sort(both, axis=1)[:, 7])
+    expected, _ = spectral_embedding(-both / np.outer(seventh, seventh), 3)
     for found in (divergences, divergences.T):
         monkeypatch.setattr(
             "vhem.rivals.controls.sampled_divergence", lambda *settings, found=found: found
         )
-        embeddings.append(SampledKLClustering(3, random_state=0).fit(h3m).embedding_)
-    np.testing.assert_array_equal(*embeddings)
-
-
-def test_scale_of_an_hmm_is_its_seventh_neighbour():
-    places = np.array([0.0, 1.0, 2.0, 4.0, 7.0, 11.0, 16.0, 22.0, 29.0])
-    squares = (places[:, None] - places) ** 2
-    found = _locally_scaled(squares)
-    # The seventh neighbour of the first is the eighth place, of the last the second.
-    assert found[0, 8] == pytest.approx(-(29.0**2) / (22.0 * 28.0))
-    np.testing.assert_allclose(found, found.T)
-    np.testing.assert_array_equal(np.diag(found), 0.0)
+        embedding = SampledKLClustering(3, random_state=0).fit(h3m).embedding_
+        np.testing.assert_allclose(embedding @ embedding.T, expected @ expected.T, atol=1e-10)

@@ -68,13 +68,6 @@ def test_a_given_start_and_another_size_of_the_reduced_hmms():
     assert small.model_.n_states == 2
 
 
-def test_identical_hmms_have_an_answer():
-    hmm = random_hmm(np.random.default_rng(6), 2, 1, 2)
-    shem = SHEM(2, 40, n_init=2, random_state=0).fit([hmm] * 4)
-    assert np.isfinite(shem.history_).all()
-    np.testing.assert_allclose(shem.responsibilities_.sum(axis=1), 1.0)
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -822,15 +822,6 @@ def test_outputs_belong_to_the_final_model():
     )
 
 
-def test_default_virtual_samples_are_ten_thousand_each():
-    rng = np.random.default_rng(41)
-    base = random_h3m(rng, 5, 2, 1, 2)
-    settings = {"n_init": 1, "max_iter": 2, "random_state": 0}
-    default = VHEM(2, **settings).fit(base)
-    given_samples = VHEM(2, virtual_samples=5e4, **settings).fit(base)
-    np.testing.assert_array_equal(default.history_, given_samples.history_)
-
-
 def test_weightless_models_do_not_raise_the_default_of_virtual_samples():
     rng = np.random.default_rng(44)
     base = random_h3m(rng, 5, 2, 1, 2)
