@@ -214,13 +214,7 @@ def inverse_panels(
     state = repetition_seed(seed, f"{experiment}/kmeans", 0)
     scaled = gram / kernel_scale(np.diagonal(gram))
     clusters = KernelKMeans(n_clusters, n_init=1, random_state=state).fit(scaled).labels_
-    means: dict[tuple[str, str], Bools] = {("barycentre", name): labels == name for name in classes}
-    means["barycentre", "all"] = np.ones(len(labels), dtype=bool)
-    for cluster in range(n_clusters):
-        members = clusters == cluster
-        names, counts = np.unique(labels[members], return_counts=True)
-        title = f"{members.sum()}: {counts.max()} {names[counts.argmax()]}"
-        means["centre", f"{cluster} {title}"] = members
+    means = _groups(labels, clusters, classes)
     kinds += [kind for kind, _ in means]
     titles += [title.split(" ", 1)[-1] if kind == "centre" else title for kind, title in means]
     points.append(
@@ -247,6 +241,20 @@ def inverse_panels(
         "decisions": decisions,
         "classes": np.array(classes),
     }
+
+
+def _groups(
+    labels: AnyArray, clusters: AnyArray, classes: Sequence[str]
+) -> dict[tuple[str, str], Bools]:
+    """Kind and title of each mean, and the rows that it is of: classes, all, clusters."""
+    means: dict[tuple[str, str], Bools] = {("barycentre", name): labels == name for name in classes}
+    means["barycentre", "all"] = np.ones(len(labels), dtype=bool)
+    for cluster in range(clusters.max() + 1):
+        members = clusters == cluster
+        names, counts = np.unique(labels[members], return_counts=True)
+        title = f"{members.sum()}: {counts.max()} {names[counts.argmax()]}"
+        means["centre", f"{cluster} {title}"] = members
+    return means
 
 
 def _position(step: float) -> str:
