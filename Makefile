@@ -39,7 +39,7 @@ report-public: install
 	@$(LAUNCH) report-public
 
 test: install
-	$(BIN)/python -W error -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -W error -m pytest --numprocesses auto --dist loadgroup
 
 lint: install
 	$(BIN)/ruff format --check .

@@ -69,7 +69,7 @@ def test_an_edit_changes_the_digest_of_what_uses_it_and_of_nothing_else(scripts,
     read, edited = functools.cache(dependencies._read), {}
     monkeypatch.setattr(dependencies, "_read", lambda path: edited.get(path) or read(path))
     users = {script: set(modules_of(script)) for script in scripts}
-    for module in sorted(set().union(*users.values())):
+    for module in sorted(m for m in set().union(*users.values()) if m.startswith("replication.")):
         path = modules_of(module)[module]
         edited = {path: read(path)._replace(deeds=f"{read(path).deeds}\n_EDITED = 1")}
         changed = {script for script in scripts if code_digest(script) != before[script]}
