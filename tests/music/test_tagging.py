@@ -31,22 +31,11 @@ from replication.music.evaluation import (
     tags_given_up,
 )
 from replication.music.mfcc import MFCC, write_features
-from replication.music.tagging import (
-    FeatureFiles,
-    Pool,
-    SequenceSettings,
-    SongSettings,
-    SongSplit,
-    TagSettings,
-    block_of_songs,
-    fit_song_models,
-    fit_tag_models,
-    mean_scores,
-    pools_from_arrays,
-    pools_to_arrays,
-    score_songs,
-    song_groups,
-)
+from replication.music.tagging.pools import Pool, pools_from_arrays, pools_to_arrays
+from replication.music.tagging.scoring import mean_scores, score_songs
+from replication.music.tagging.song_models import SequenceSettings, SongSettings, fit_song_models
+from replication.music.tagging.songs import FeatureFiles, SongSplit, block_of_songs, song_groups
+from replication.music.tagging.tag_models import TagSettings, fit_tag_models
 from replication.registry import FEATURES_OF_KIND, SONG_MODELS
 from replication.standins import cal500 as embedded
 from vhem import H3M, HMM

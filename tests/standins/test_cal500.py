@@ -20,7 +20,7 @@ from replication.music.cal500 import find_audio
 from replication.music.evaluation import ScoringSettings
 from replication.music.mfcc import MFCC, LogMel
 from replication.music.scores import annotation_scores, mean_over_tags, retrieval_scores
-from replication.music.tagging import SongSplit
+from replication.music.tagging.songs import SongSplit
 from replication.standins import cal500 as embedded
 from replication.standins import order_songs
 from replication.standins.ceiling import ceilings, evaluate_ceilings

@@ -23,17 +23,11 @@ from typing import Any
 import numpy as np
 
 from replication.music.mfcc import Frames
-from replication.music.tagging import (
-    Pool,
-    SequenceSettings,
-    SongSettings,
-    SongSplit,
-    TagSettings,
-    fit_direct,
-    fit_song_models,
-    fit_tag_models,
-    mean_scores,
-)
+from replication.music.tagging.pools import Pool
+from replication.music.tagging.scoring import mean_scores
+from replication.music.tagging.song_models import SequenceSettings, SongSettings, fit_song_models
+from replication.music.tagging.songs import SongSplit
+from replication.music.tagging.tag_models import TagSettings, fit_direct, fit_tag_models
 from replication.seeds import repetition_seed
 
 __all__ = ["compare_estimation", "measure_memory", "peak_of", "spread_tags"]

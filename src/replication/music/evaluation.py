@@ -17,7 +17,7 @@ from replication.music.scores import (
     retrieval_scores,
     semantic_multinomial,
 )
-from replication.music.tagging import SongSplit
+from replication.music.tagging.songs import SongSplit
 from replication.seeds import repetition_seed
 
 __all__ = [
@@ -61,7 +61,7 @@ def join_folds(
     ----------
     split : SongSplit
     blocks : iterable of mapping
-        What :func:`replication.music.tagging.score_songs` found, several blocks of folds a
+        What :func:`replication.music.tagging.scoring.score_songs` found, several blocks of folds a
         method.
 
     Returns
@@ -308,8 +308,8 @@ def song_stage(
     Parameters
     ----------
     timings : iterable of mapping
-        Rows of :func:`replication.music.tagging.fit_song_models`, whose method is the kind of
-        model, and other rows, which are handed on.
+        Rows of :func:`replication.music.tagging.song_models.fit_song_models`, whose method is
+        the kind of model, and other rows, which are handed on.
     kinds : mapping of str to str
         Method -> kind of song models.
     methods : iterable of str

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from replication.music.evaluation import ScoringSettings, score_tags, tag_rows
-from replication.music.tagging import SongSplit
+from replication.music.tagging.songs import SongSplit
 from replication.standins.song_tags import (
     generating_tags,
     oracle_probabilities,

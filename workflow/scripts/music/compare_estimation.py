@@ -4,14 +4,9 @@ import numpy as np
 
 from replication.io import start_job
 from replication.music.estimation import compare_estimation
-from replication.music.tagging import (
-    FeatureFiles,
-    SequenceSettings,
-    SongSettings,
-    SongSplit,
-    TagSettings,
-    read_base,
-)
+from replication.music.tagging.song_models import SequenceSettings, SongSettings
+from replication.music.tagging.songs import FeatureFiles, SongSplit
+from replication.music.tagging.tag_models import TagSettings, read_base
 from replication.report.metrics import write_scores
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from replication.music.evaluation import (
     resample_songs,
     tags_given_up,
 )
-from replication.music.tagging import SongSplit
+from replication.music.tagging.songs import SongSplit
 from replication.report.metrics import write_scores
 from replication.standins.ceiling import ceilings, evaluate_ceilings
 

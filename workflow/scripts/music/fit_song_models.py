@@ -3,12 +3,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from replication.io import save_arrays, start_job, write_table
-from replication.music.tagging import (
-    FeatureFiles,
-    SequenceSettings,
-    SongSettings,
-    fit_song_models,
-)
+from replication.music.tagging.song_models import SequenceSettings, SongSettings, fit_song_models
+from replication.music.tagging.songs import FeatureFiles
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

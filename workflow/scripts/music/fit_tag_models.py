@@ -4,15 +4,10 @@ import numpy as np
 import pandas as pd
 
 from replication.io import save_arrays, start_job, write_table
-from replication.music.tagging import (
-    SequenceSettings,
-    SongSettings,
-    SongSplit,
-    TagSettings,
-    fit_tag_models,
-    pools_to_arrays,
-    read_base,
-)
+from replication.music.tagging.pools import pools_to_arrays
+from replication.music.tagging.song_models import SequenceSettings, SongSettings
+from replication.music.tagging.songs import SongSplit
+from replication.music.tagging.tag_models import TagSettings, fit_tag_models, read_base
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

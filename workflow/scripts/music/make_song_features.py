@@ -4,7 +4,7 @@ from replication.data.manifest import raw_files, read_manifest
 from replication.io import start_job
 from replication.music.framing import framing
 from replication.music.mfcc import MFCC, LogMel, write_features
-from replication.music.tagging import block_of_songs
+from replication.music.tagging.songs import block_of_songs
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

@@ -5,14 +5,9 @@ import pandas as pd
 
 from replication.io import start_job, write_table
 from replication.music.estimation import measure_memory
-from replication.music.tagging import (
-    FeatureFiles,
-    SequenceSettings,
-    SongSettings,
-    SongSplit,
-    TagSettings,
-    read_base,
-)
+from replication.music.tagging.song_models import SequenceSettings, SongSettings
+from replication.music.tagging.songs import FeatureFiles, SongSplit
+from replication.music.tagging.tag_models import TagSettings, read_base
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

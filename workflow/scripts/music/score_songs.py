@@ -4,13 +4,10 @@ import numpy as np
 import pandas as pd
 
 from replication.io import save_arrays, start_job, write_table
-from replication.music.tagging import (
-    FeatureFiles,
-    SequenceSettings,
-    SongSplit,
-    pools_from_arrays,
-    score_songs,
-)
+from replication.music.tagging.pools import pools_from_arrays
+from replication.music.tagging.scoring import score_songs
+from replication.music.tagging.song_models import SequenceSettings
+from replication.music.tagging.songs import FeatureFiles, SongSplit
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake

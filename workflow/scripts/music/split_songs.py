@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING
 
 from replication.data.manifest import raw_files, read_manifest
 from replication.io import save_arrays, start_job
-from replication.music.tagging import FeatureFiles, SongSplit, block_of_songs, song_groups
+from replication.music.tagging.songs import FeatureFiles, SongSplit, block_of_songs, song_groups
 from replication.settings import ConfigError, Counts, check_counts
 
 if TYPE_CHECKING:

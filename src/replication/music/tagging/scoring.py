@@ -64,7 +64,8 @@ def score_songs(
     method : str
         A key of :data:`replication.registry.SONG_MODELS`.
     models : mapping of int to Pool
-        Models of tags of each fold, as :func:`fit_tag_models` returns them.
+        Models of tags of each fold, as
+        :func:`replication.music.tagging.tag_models.fit_tag_models` returns them.
     features : mapping of str to ndarray of shape (n_frames, n_features)
         Songs, with the features that the method is of.
     split : SongSplit
