@@ -12,6 +12,7 @@ import yaml
 
 from replication.data.sources import prepare
 from replication.music.annotations import (
+    AUDIO_FOLDER,
     Annotations,
     read_annotations,
     write_annotations,
@@ -193,7 +194,7 @@ def test_blocks_share_the_songs_out():
 def test_features_are_read_when_asked_for(tmp_path):
     folder = tmp_path / "songs"
     embedded.write(folder, songs=2, seconds=4)
-    paths = sorted((folder / embedded.AUDIO_FOLDER).iterdir())
+    paths = sorted((folder / AUDIO_FOLDER).iterdir())
     for path in paths:
         write_features(tmp_path / f"{path.stem}.npz", [path.stem], [path], MFCC())
     features = FeatureFiles(sorted(tmp_path.glob("*.npz")))

@@ -13,7 +13,7 @@ from replication.report.claims import Claim, ClaimError, evaluate_claims
 from replication.report.metrics import metric_table
 from replication.report.statistics import holm, paired_t
 from replication.report.tables import tabulate_tagging
-from replication.standins.cal500 import ORDER_MARGIN
+from replication.standins.order_songs import ORDER_MARGIN
 
 
 def decide(rule, rows, kind="empirical", origin="real"):

@@ -1,31 +1,21 @@
 """Synthetic songs in the layout of CAL500: sound made from tags, tags annotated with noise.
 
-Two collections, for two questions.
+:func:`write` makes the default data set. A song is played from its tags: each tag moves some of the
+song's parameters (tempo, mode, loudness, who plays) by an effect in units of the variation between
+songs that has nothing to do with tags. A genre and four moods make tags co-occur. Some tags exist
+only in the order of sounds: tempo, sections of unlike loudness, notes that swell instead of fading.
 
-:func:`write`, the default data set. A song is composed and played from its tags: each tag
-moves some of the song's :data:`PARAMETERS` (tempo, mode, loudness, attack, instruments, percussion
-and so on) by an effect in units of the variation between songs that has nothing to do with tags.
-A genre and four moods (energy, valence, acoustic, vocal) make tags co-occur; alternatively an
-annotation matrix is given. Several tags exist only in the order of sounds: tempo, syncopation,
-sections of unlike loudness, notes that swell instead of fading, voices that take turns.
-
-:func:`write_order_songs`, a construction. Six sounds are played equally often in every song, and
-tags differ only in which sounds alternate with each other: the distribution of frames is the
-same under every tag, so that a model of frames (HEM-GMM) can learn nothing, and a model of
-sequences can.
+:func:`write_order_songs` makes the collection of :mod:`replication.standins.order_songs`.
 
 Annotation noise. Listeners do not hear everything. The songs are not made from the annotations H
 but from generating tags G, in which each annotated tag is missing with probability
-:data:`MISS_RATE`, and other tags are there so often that each keeps its share p of songs:
+:data:`~replication.standins.song_tags.MISS_RATE`, and other tags are there so often that each
+keeps its share p of songs:
 
     P(G = 0 | H = 1) = m,    P(G = 1 | H = 0) = m p / (1 - p),    thus P(H = 1 | G = 1) = 1 - m.
 
 Sound can tell no more than G; the scores of someone who knows G are the ceiling of every method
-(:func:`oracle_probabilities`).
-
-FROZEN. The seeds, the effects, the rates and the margin :data:`ORDER_MARGIN` were fixed before any
-of the methods under test had been run on the songs. Their only tuning target is named in
-``docs/embedded_data.md``. Changing one changes the data set.
+(:func:`~replication.standins.song_tags.oracle_probabilities`).
 
 Song k does not depend on how many songs are made, and no song on another.
 """
@@ -41,24 +31,15 @@ import numpy.typing as npt
 import soundfile
 
 from replication.io import atomic_path
-from replication.music.annotations import AUDIO_FOLDER, Annotations, write_annotations
-from replication.standins.order_songs import (
-    ORDER_MARGIN,
-    ORDER_MISS_RATE,
-    order_annotations,
-    order_song,
-)
-from replication.standins.song_sound import SAMPLING_RATE, compose, render
+from replication.music.annotations import AUDIO_FOLDER, write_annotations
+from replication.standins.order_songs import order_annotations, order_song
+from replication.standins.song_sound import SAMPLING_RATE, play
 from replication.standins.song_tags import (
-    MISS_RATE,
-    PARAMETERS,
     SCORE,
     SEED,
     TAGS,
     VERSION,
-    Tag,
     generating_tags,
-    oracle_probabilities,
     song_annotations,
     song_parameters,
     stream,
@@ -66,28 +47,7 @@ from replication.standins.song_tags import (
     vocabulary,
 )
 
-__all__ = [
-    "AUDIO_FOLDER",
-    "MISS_RATE",
-    "ORDER_MARGIN",
-    "ORDER_MISS_RATE",
-    "PARAMETERS",
-    "TAGS",
-    "VERSION",
-    "Tag",
-    "compose",
-    "generating_tags",
-    "oracle_probabilities",
-    "order_annotations",
-    "order_song",
-    "render",
-    "song_annotations",
-    "song_parameters",
-    "tag_shares",
-    "vocabulary",
-    "write",
-    "write_order_songs",
-]
+__all__ = ["VERSION", "write", "write_order_songs"]
 
 Signal = npt.NDArray[np.float32]
 
@@ -98,7 +58,6 @@ def write(
     songs: int = 100,
     seconds: int = 15,
     tags: int = len(TAGS),
-    annotations: Annotations | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> None:
@@ -113,11 +72,7 @@ def write(
     seconds : int, default 15
         Duration of a song in s, at least 4.
     tags : int, default 32
-        Number of modelled tags, at least 32; the paper's size is 149. Not used if annotations are
-        given.
-    annotations : Annotations, optional
-        Synthesise songs for these annotations, at most the first ``songs`` of them, instead of
-        drawn ones.
+        Number of modelled tags, at least 32; the paper's size is 149.
     seed : int, default 0
         Another seed gives another collection of the same kind.
     n_jobs : int, optional
@@ -130,18 +85,14 @@ def write(
     """
     folder = Path(folder)
     _check_sizes(songs, seconds)
-    if annotations is None:
-        annotations = song_annotations(songs, tags, seed=seed)
-        shares = tag_shares(annotations.tags, tags)
-    else:
-        shares = annotations.hard.mean(axis=0)
-        annotations = annotations.select(songs=annotations.songs[:songs])
-    present = generating_tags(annotations, shares, seed=seed)
+    annotations = song_annotations(songs, tags, seed=seed)
+    present = generating_tags(annotations, tag_shares(annotations.tags, tags), seed=seed)
     joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_write_song)(
             folder,
             name,
-            song_parameters(present[song], annotations.tags, shares, song, seed=seed),
+            # The tags after those of the vocabulary only repeat some of them.
+            song_parameters(present[song, :tags], vocabulary(tags), song, seed=seed),
             seconds,
             (seed, song),
         )
@@ -155,8 +106,7 @@ def _write_song(
     folder: Path, name: str, parameters: dict[str, float], seconds: float, key: tuple[int, int]
 ) -> None:
     rng = stream(SEED, *key, SCORE)
-    notes = compose(parameters, seconds, rng)
-    _write_flac(folder, name, render(notes, parameters, seconds, rng))
+    _write_flac(folder, name, play(parameters, seconds, rng))
 
 
 def _write_flac(folder: Path, name: str, signal: Signal) -> None:
