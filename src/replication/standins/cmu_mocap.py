@@ -16,8 +16,7 @@ flight), and it moves as the supporting foot is pushed backwards. Neighbouring c
 purpose: jog and run, and the two walks, differ in the means of the same parameters by one or two
 standard deviations.
 
-The parameters were set by looking at stick figures, and frozen before any clustering method had
-seen the motions; ``docs/embedded_data.md`` says how. Every number of a sequence comes from
+Every number of a sequence comes from
 ``SeedSequence([seed, class, index])`` and every number of a subject from
 ``SeedSequence([seed, 8, subject])``.
 """
@@ -50,7 +49,7 @@ __all__ = [
     "write_motions",
 ]
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same seed gives other motions."""
 
 Array = npt.NDArray[np.float64]
@@ -148,33 +147,19 @@ _SECONDS = {
 }
 
 
-@dataclass(frozen=True)
-class _Posture:
-    """How a subject holds itself whatever it does, degrees."""
-
-    lean: float
-    head: float
-    arms_out: float
-    elbow: float
-    toes_out: float
-
-
 @dataclass
 class _Course:
     """Joint angles over time by their anatomical names, and the root's freedom.
 
     ``angles`` maps a name and a side (``knee_l``) or a name of the middle (``lean``) to degrees,
-    each of shape (n_frames,); what is not named is zero. ``turn`` is the heading in degrees,
-    ``lift`` the height of the lower foot above the floor in metres, ``drift`` a forward speed in
-    m/s that is added while the body is in the air, ``swinging`` how far the right and the left
-    foot (0 to 1) swing freely: just over the floor, but bearing nothing.
+    each of shape (n_frames,); what is not named is zero. ``lift`` is the height of the lower foot
+    above the floor in metres, ``swinging`` how far the right and the left foot (0 to 1) swing
+    freely: just over the floor, but bearing nothing.
     """
 
     time: Array
     angles: dict[str, Array]
-    turn: Array
     lift: Array
-    drift: Array
     swinging: Array
 
 
@@ -257,11 +242,13 @@ def make_motion(
     time = np.arange(round(duration * FRAME_RATE_HZ)) / FRAME_RATE_HZ
     course = _COURSES[label](time, label, rng)
     values = _channel_values(skeleton, course, _posture(seed, subject))
+    heading = rng.uniform(-180, 180)
+    values[:, skeleton.channels.index(("root", "ry"))] += heading
     # Muscles are not exact (slow), and neither are marker measurements (fast).
     moved = np.flatnonzero([channel.startswith("r") for _, channel in skeleton.channels])
     values[:, moved] += _slow_noise(rng, len(time), len(moved), 1.2, seconds=0.3)
     values[:, moved] += rng.normal(0, 0.02, (len(time), len(moved)))
-    values[:, :3] = _root_path(skeleton, values, course) / METRES_PER_UNIT
+    values[:, :3] = _root_path(skeleton, values, course, heading) / METRES_PER_UNIT
     return values
 
 
@@ -325,16 +312,18 @@ def _subject_rng(seed: int, subject: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence([seed, len(CLASSES), subject]))
 
 
-def _posture(seed: int, subject: int) -> _Posture:
+def _posture(seed: int, subject: int) -> dict[str, float]:
+    """How a subject holds itself whatever it does, degrees."""
     # Spawned, so that the body does not depend on how many numbers the posture takes.
     rng = _subject_rng(seed, subject).spawn(1)[0]
-    return _Posture(
-        lean=rng.normal(0, 2),
-        head=rng.normal(0, 3),
-        arms_out=rng.normal(10, 2),
-        elbow=rng.normal(0, 5),
-        toes_out=rng.normal(6, 3),
-    )
+    usual = {
+        "lean": (0, 2),
+        "head": (0, 3),
+        "arms_out": (10, 2),
+        "elbow": (0, 5),
+        "toes_out": (6, 3),
+    }
+    return {name: rng.normal(*moments) for name, moments in usual.items()}
 
 
 def _walk(
@@ -345,7 +334,6 @@ def _walk(
     if left_strikes_at is not None:
         phase += 0.5 - np.interp(left_strikes_at, time, phase)
     angles = _gait_angles(gait, phase, amplitude, rng)
-    veer = rng.choice([0.0, 0.0, 0.0, rng.normal(0, 14)])  # degrees a second
     lift = np.zeros_like(time)
     stance = _WALKING_STANCE
     if gait.curves is _RUNNING:
@@ -355,78 +343,47 @@ def _walk(
         airborne = 0.5 - _RUNNING_STANCE
         rate = np.gradient(phase, time)
         lift = np.where(half > 0, GRAVITY / 2 * half * (airborne - half) / rate**2, 0.0)
-    turn = rng.uniform(-180, 180) + veer * time
     swinging = np.stack([_step(own % 1, stance, 0.05) for own in (phase, phase + 0.5)], axis=1)
-    return _Course(time, angles, turn, lift, np.zeros_like(time), swinging)
+    return _Course(time, angles, lift, swinging)
 
 
 def _dribble(time: Array, label: str, rng: np.random.Generator) -> _Course:
     """Walk forward bent over the ball, which one hand keeps beating down."""
     course = _walk(time, label, rng)
-    bounces = (
-        2
-        * np.pi
-        * np.cumsum(rng.normal(1.85, 0.12) * (1 + _slow_noise(rng, len(time), 1, 0.05, 0.4)[:, 0]))
-        / FRAME_RATE_HZ
-    )
-    beat = np.sin(bounces + rng.uniform(0, 2 * np.pi))
-    start = rng.uniform(0.1, 0.3) * time[-1]
-    # The ball is beaten on the spot before the steps begin.
-    moving = _step(time, start, 0.6)
-    course.swinging *= moving[:, np.newaxis]
-    angles = course.angles
-    for name in angles:
-        if name.startswith(("hip", "knee", "ankle", "toes", "yaw", "list")):
-            angles[name] = angles[name] * moving
+    beat = np.sin(2 * np.pi * (rng.normal(1.85, 0.12) * time + rng.random()))
     for side in "lr":
-        angles[f"hip_{side}"] = angles[f"hip_{side}"] + 12
-        angles[f"knee_{side}"] = angles[f"knee_{side}"] + 22
-        angles[f"ankle_{side}"] = angles[f"ankle_{side}"] + 10
-    angles["shoulder_r"] = 22 + 10 * beat
-    angles["elbow_r"] = 62 - 26 * beat
-    angles["arm_out_r"] = np.full_like(time, 8.0)
-    angles["arm_out_l"] = np.full_like(time, 14.0)
-    angles["nod"] = np.full_like(time, 10.0)
+        for joint, bent in (("hip", 12), ("knee", 22), ("ankle", 10)):
+            course.angles[f"{joint}_{side}"] += bent
+    course.angles |= {"shoulder_r": 22 + 10 * beat, "elbow_r": 62 - 26 * beat}
     return course
 
 
 def _kick(time: Array, label: str, rng: np.random.Generator) -> _Course:
     """Wait, run up, kick with the right foot, and come to rest."""
-    wait = rng.uniform(0.15, 0.3) * time[-1]
-    kick = wait + rng.uniform(0.8, 1.2)
+    kick = rng.uniform(0.15, 0.3) * time[-1] + rng.uniform(0.8, 1.2)
     # The left foot is put down beside the ball before the right one swings.
     course = _walk(time, label, rng, left_strikes_at=kick - 0.4)
-    angles = course.angles
-    out = min(kick + 0.9, time[-1] - 0.2)
-    moving = _step(time, wait, 0.4) * (1 - _step(time, kick, 0.3))
-    for name in angles:
-        if not name.startswith("lean"):
-            angles[name] = angles[name] * moving
-    course.lift *= moving > 0.9
-    strength = rng.normal(1, 0.1)
-    # Seconds from the kick, and the poses of back-swing, contact, follow-through.
-    times = kick + np.array([-0.45, -0.22, -0.10, 0.0, 0.16, 0.45, out - kick])
-    held = _pulse(time, kick - 0.45, out, 0.12)
-    kicking = _pulse(time, kick - 0.45, kick + 0.55, 0.1)
-    course.swinging *= (moving * (1 - kicking))[:, np.newaxis]
+    running = _step(time, kick - 1.0, 0.4) * (1 - _step(time, kick - 0.4, 0.2))
+    for name in course.angles:
+        if name != "lean":
+            course.angles[name] *= running
+    course.lift *= running > 0.9
+    kicking = _step(time, kick - 0.45, 0.1) - _step(time, kick + 0.45, 0.1)
+    course.swinging *= running[:, np.newaxis]
     course.swinging[:, 0] += kicking
+    # Seconds from the kick, and the poses of back-swing, contact, follow-through.
+    times = kick + np.array([-0.45, -0.22, -0.10, 0.0, 0.16, 0.45])
     poses = {
-        "hip_r": (0, -28, -18, 22, 62, 30, 0),
-        "knee_r": (15, 72, 92, 40, 18, 40, 10),
-        "ankle_r": (0, -10, -12, -10, -12, 0, 0),
-        "hip_l": (20, 14, 8, 2, -8, 0, 0),
-        "knee_l": (15, 14, 13, 12, 8, 8, 6),
-        "ankle_l": (2, 2, 5, 10, 14, 6, 0),
-        "shoulder_l": (0, 10, 25, 45, 55, 25, 0),
-        "shoulder_r": (0, 20, 10, -30, -45, -15, 0),
-        "lean": (12, 0, 2, 14, 24, 18, 10),
-        "twist": (0, -18, -10, 8, 20, 8, 0),
+        "hip_r": (0, -28, -18, 22, 62, 0),
+        "knee_r": (0, 72, 92, 40, 18, 0),
+        "hip_l": (0, 14, 8, 2, -8, 0),
+        "knee_l": (0, 14, 13, 12, 8, 0),
+        "shoulder_l": (0, 10, 25, 45, 55, 0),
+        "shoulder_r": (0, 20, 10, -30, -45, 0),
+        "twist": (0, -18, -10, 8, 20, 0),
     }
     for name, values in poses.items():
-        kicked = _through(time, times, strength * np.array(values, dtype=np.float64))
-        angles[name] = (1 - held) * angles.get(name, np.zeros_like(time)) + held * kicked
-    angles["arm_out_l"] = 45 * _pulse(time, kick - 0.4, kick + 0.4, 0.2)
-    angles["arm_out_r"] = 28 * _pulse(time, kick - 0.4, kick + 0.4, 0.2)
+        course.angles[name] += rng.normal(1, 0.1) * _through(time, times, values)
     return course
 
 
@@ -435,19 +392,7 @@ def _jump(time: Array, label: str, rng: np.random.Generator) -> _Course:
     del label
     flight = rng.uniform(0.36, 0.55)  # seconds
     take_off = rng.uniform(0.4, 0.55) * (time[-1] - flight)
-    landing = take_off + flight
-    depth = rng.normal(1, 0.12)
-    times = np.array(
-        [
-            take_off - rng.uniform(0.75, 0.95),
-            take_off - 0.28,
-            take_off,
-            take_off + 0.5 * flight,
-            landing,
-            landing + rng.uniform(0.22, 0.3),
-            landing + rng.uniform(0.75, 1.0),
-        ]
-    )
+    since = np.array([-0.85, -0.28, 0, flight / 2, flight, flight + 0.26, flight + 0.9])
     poses = {
         "hip": (4, 62, 4, 14, 24, 56, 4),
         "knee": (6, 74, 8, 24, 32, 68, 6),
@@ -455,57 +400,38 @@ def _jump(time: Array, label: str, rng: np.random.Generator) -> _Course:
         "shoulder": (0, -12, 30, 42, 28, 8, 0),
         "elbow": (12, 30, 45, 50, 45, 35, 12),
     }
-    angles = {}
-    for name, values in poses.items():
-        scaled = np.array(values, dtype=np.float64)
-        scaled[[1, 5]] *= depth
-        for side in "lr":
-            angles[f"{name}_{side}"] = _through(time, times, scaled * rng.normal(1, 0.02))
-    angles["lean"] = depth * _through(time, times, np.array([2.0, 36, 6, 4, 14, 30, 2]))
-    angles["arm_out_l"] = angles["arm_out_r"] = _through(
-        time, times, np.array([0.0, 5, 12, 16, 14, 6, 0])
-    )
+    depth = rng.normal(1, 0.08)
+    angles = {
+        f"{name}_{side}": depth * _through(time, take_off + since, values)
+        for name, values in poses.items()
+        for side in "lr"
+    }
+    angles["lean"] = depth * _through(time, take_off + since, (2, 36, 6, 4, 14, 30, 2))
     in_air = np.clip(time - take_off, 0, flight)
     lift = GRAVITY / 2 * in_air * (flight - in_air)
-    forward = rng.choice([0.0, rng.uniform(0.4, 1.4)])  # metres
-    drift = np.where((in_air > 0) & (in_air < flight), forward / flight, 0.0)
-    turn = np.full_like(time, rng.uniform(-180, 180))
-    return _Course(time, angles, turn, lift, drift, np.zeros((len(time), 2)))
+    return _Course(time, angles, lift, np.zeros((len(time), 2)))
 
 
 def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
-    """Sit down on a stool and stand up, twice; between, swing a leg or rest the chin on a hand."""
+    """Sit down on a stool and stand up, twice; seated, swing a leg."""
     del label
     seat = rng.normal(88, 4)
-    starts = np.array([0.06, 0.55]) * time[-1]
-    ends = np.array([0.45, 0.93]) * time[-1]
     seated, bent = np.zeros_like(time), np.zeros_like(time)
-    for start, end in zip(starts, ends, strict=True):
-        start, end = start + rng.uniform(0, 0.5), end - rng.uniform(0, 0.5)
-        down, up = rng.uniform(1.1, 1.5), rng.uniform(1.0, 1.4)
-        seated += _step(time, start, down) - _step(time, end - up, up)
+    for start, end in ((0.06, 0.45), (0.55, 0.93)):
+        down, up = start * time[-1] + rng.uniform(0, 0.5), end * time[-1] - rng.uniform(0, 0.5)
+        seated += _step(time, down, 1.3) - _step(time, up - 1.2, 1.2)
         # The trunk comes forward halfway down and halfway up.
-        bent += np.exp(-(((time - start - down / 2) / (0.35 * down)) ** 2))
-        bent += np.exp(-(((time - end + up / 2) / (0.35 * up)) ** 2))
+        for half in (down + 0.65, up - 0.6):
+            bent += np.exp(-(((time - half) / 0.45) ** 2))
     angles = {"lean": 3 + 34 * bent + 12 * seated}
     for side in "lr":
         angles[f"hip_{side}"] = 3 + (seat - 3) * seated
-        angles[f"knee_{side}"] = 5 + (seat - rng.normal(4, 3)) * seated
-        angles[f"ankle_{side}"] = np.full_like(time, 1.0)
+        angles[f"knee_{side}"] = 5 + (seat - 9) * seated
         angles[f"shoulder_{side}"] = 24 * seated + 14 * bent
         angles[f"elbow_{side}"] = 12 + 48 * seated
-        angles[f"spread_{side}"] = 7 * seated
-    still = seated**4
-    if rng.random() < 0.5:
-        swing = np.sin(2 * np.pi * rng.normal(0.9, 0.1) * time + rng.uniform(0, 2 * np.pi))
-        angles["knee_l"] = angles["knee_l"] - still * (22 + 16 * swing)
-    else:
-        angles["elbow_r"] = angles["elbow_r"] + still * 62
-        angles["shoulder_r"] = angles["shoulder_r"] + still * 18
-        angles["nod"] = 12 * still
-    zero = np.zeros_like(time)
-    turn = np.full_like(time, rng.uniform(-180, 180))
-    return _Course(time, angles, turn, zero, zero, np.zeros((len(time), 2)))
+    swing = np.sin(2 * np.pi * (rng.normal(0.9, 0.1) * time + rng.random()))
+    angles["knee_l"] -= seated**4 * (22 + 16 * swing)
+    return _Course(time, angles, np.zeros_like(time), np.zeros((len(time), 2)))
 
 
 _COURSES: dict[str, Callable[[Array, str, np.random.Generator], _Course]] = {
@@ -559,7 +485,7 @@ def _periodic(curve: tuple[int, ...], phase: Array) -> Array:
     return np.asarray(spline(phase % 1.0))
 
 
-def _through(time: Array, times: Array, values: Array) -> Array:
+def _through(time: Array, times: Array, values: tuple[int, ...]) -> Array:
     """Curve through key values without overshoot, constant before and after."""
     curve = PchipInterpolator(times, values)
     return np.asarray(curve(np.clip(time, times[0], times[-1])))
@@ -569,10 +495,6 @@ def _step(time: Array, start: float, seconds: float) -> Array:
     """Smooth rise from 0 to 1."""
     x = np.clip((time - start) / seconds, 0, 1)
     return np.asarray(x * x * x * (10 + x * (6 * x - 15)))
-
-
-def _pulse(time: Array, start: float, end: float, seconds: float) -> Array:
-    return _step(time, start, seconds) - _step(time, end - seconds, seconds)
 
 
 def _slow_noise(
@@ -585,15 +507,15 @@ def _slow_noise(
     return noise * deviation * np.sqrt(2 * np.sqrt(np.pi) * sigma)
 
 
-def _channel_values(skeleton: Skeleton, course: _Course, posture: _Posture) -> Array:
+def _channel_values(skeleton: Skeleton, course: _Course, posture: dict[str, float]) -> Array:
     zero = np.zeros_like(course.time)
 
     def angle(name: str) -> Array:
         return course.angles.get(name, zero)
 
-    lean = angle("lean") + posture.lean
+    lean = angle("lean") + posture["lean"]
     columns: dict[tuple[str, str], Array] = {
-        ("root", "ry"): course.turn + angle("yaw"),
+        ("root", "ry"): angle("yaw"),
         ("root", "rz"): angle("list"),
         ("root", "rx"): 0.15 * lean,
     }
@@ -603,20 +525,19 @@ def _channel_values(skeleton: Skeleton, course: _Course, posture: _Posture) -> A
         columns[bone, "rz"] = -angle("list") / 3
     for bone in ("lowerneck", "upperneck", "head"):
         # One looks ahead however the trunk leans.
-        columns[bone, "rx"] = (angle("nod") + posture.head - 0.6 * lean) / 3
+        columns[bone, "rx"] = (posture["head"] - 0.6 * lean) / 3
         columns[bone, "ry"] = -angle("twist") / 4
     for side, mirror in (("l", 1.0), ("r", -1.0)):
         # The trunk leans with the pelvis; thighs keep their angle to the vertical.
         columns[f"{side}femur", "rx"] = -angle(f"hip_{side}") - 0.15 * lean
-        columns[f"{side}femur", "ry"] = mirror * posture.toes_out + zero
-        columns[f"{side}femur", "rz"] = mirror * (angle(f"spread_{side}") + 1 - _LEG_SPREAD)
+        columns[f"{side}femur", "ry"] = mirror * posture["toes_out"] + zero
+        columns[f"{side}femur", "rz"] = zero + mirror * (1 - _LEG_SPREAD)
         columns[f"{side}tibia", "rx"] = angle(f"knee_{side}")
         columns[f"{side}foot", "rx"] = -angle(f"ankle_{side}")
         columns[f"{side}toes", "rx"] = -angle(f"toes_{side}")
-        arm_out = angle(f"arm_out_{side}") + posture.arms_out
         columns[f"{side}humerus", "rx"] = -angle(f"shoulder_{side}")
-        columns[f"{side}humerus", "rz"] = mirror * (arm_out - _ARM_SPREAD)
-        columns[f"{side}radius", "rx"] = -np.clip(angle(f"elbow_{side}") + posture.elbow, 3, 145)
+        columns[f"{side}humerus", "rz"] = zero + mirror * (posture["arms_out"] - _ARM_SPREAD)
+        columns[f"{side}radius", "rx"] = -np.clip(angle(f"elbow_{side}") + posture["elbow"], 3, 145)
         columns[f"{side}fingers", "rx"] = zero - 12
     values = np.zeros((len(course.time), len(skeleton.channels)))
     for channel, column in columns.items():
@@ -624,11 +545,11 @@ def _channel_values(skeleton: Skeleton, course: _Course, posture: _Posture) -> A
     return values
 
 
-def _root_path(skeleton: Skeleton, values: Array, course: _Course) -> Array:
+def _root_path(skeleton: Skeleton, values: Array, course: _Course, heading: float) -> Array:
     """Where the root must be for the feet to stand on the floor, metres."""
     still = values.copy()
     still[:, :3] = 0
-    still[:, 4] -= course.turn
+    still[:, skeleton.channels.index(("root", "ry"))] -= heading
     feet = [skeleton.joints.index(name) for name in _FEET]
     points = forward_kinematics(skeleton, pose(skeleton, still))[:, feet]
     # The heel is below the ankle by what the foot slopes down to its ball.
@@ -643,9 +564,8 @@ def _root_path(skeleton: Skeleton, values: Array, course: _Course) -> Array:
     bearing /= bearing.sum(axis=1, keepdims=True)
     velocity = -np.gradient(points, course.time, axis=0)[..., [0, 2]]
     pushed = np.einsum("tp,tpk->tk", bearing, velocity)
-    pushed[:, 1] += course.drift
     pushed = gaussian_filter1d(pushed, 0.06 * FRAME_RATE_HZ, axis=0, mode="nearest")
-    angle = np.radians(course.turn)
+    angle = np.radians(heading)
     speed_x = pushed[:, 0] * np.cos(angle) + pushed[:, 1] * np.sin(angle)
     speed_z = -pushed[:, 0] * np.sin(angle) + pushed[:, 1] * np.cos(angle)
     x, z = (np.cumsum(speed) / FRAME_RATE_HZ for speed in (speed_x, speed_z))
