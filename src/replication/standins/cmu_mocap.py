@@ -49,7 +49,7 @@ __all__ = [
     "write_motions",
 ]
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the same seed gives other motions."""
 
 Array = npt.NDArray[np.float64]
@@ -242,13 +242,18 @@ def make_motion(
     time = np.arange(round(duration * FRAME_RATE_HZ)) / FRAME_RATE_HZ
     course = _COURSES[label](time, label, rng)
     values = _channel_values(skeleton, course, _posture(seed, subject))
-    heading = rng.uniform(-180, 180)
-    values[:, skeleton.channels.index(("root", "ry"))] += heading
     # Muscles are not exact (slow), and neither are marker measurements (fast).
     moved = np.flatnonzero([channel.startswith("r") for _, channel in skeleton.channels])
-    values[:, moved] += _slow_noise(rng, len(time), len(moved), 1.2, seconds=0.3)
+    sigma = 0.15 * FRAME_RATE_HZ
+    slow = gaussian_filter1d(rng.normal(size=(len(time), len(moved))), sigma, axis=0, mode="wrap")
+    # Filtering white noise with a Gaussian leaves this variance: 1.2 degrees remain.
+    values[:, moved] += 1.2 * np.sqrt(2 * np.sqrt(np.pi) * sigma) * slow
     values[:, moved] += rng.normal(0, 0.02, (len(time), len(moved)))
-    values[:, :3] = _root_path(skeleton, values, course, heading) / METRES_PER_UNIT
+    x, height, z = _root_path(skeleton, values, course).T / METRES_PER_UNIT
+    heading = rng.uniform(-180, 180)
+    cos, sin = np.cos(np.radians(heading)), np.sin(np.radians(heading))
+    values[:, :3] = np.stack([x * cos + z * sin, height, z * cos - x * sin], axis=1)
+    values[:, skeleton.channels.index(("root", "ry"))] += heading
     return values
 
 
@@ -330,7 +335,11 @@ def _walk(
     time: Array, label: str, rng: np.random.Generator, left_strikes_at: float | None = None
 ) -> _Course:
     gait = _GAITS[label]
-    phase, amplitude = _oscillator(time, gait, rng)
+    # Who takes longer steps takes them faster: one factor moves both.
+    effort, *own = rng.normal(size=3)
+    rate = gait.cycles_per_second * (1 + gait.spread * (0.6 * effort + 0.8 * own[0]))
+    amplitude = gait.amplitude * (1 + gait.spread * (0.6 * effort + 0.8 * own[1]))
+    phase = rng.random() + rate * time
     if left_strikes_at is not None:
         phase += 0.5 - np.interp(left_strikes_at, time, phase)
     angles = _gait_angles(gait, phase, amplitude, rng)
@@ -341,7 +350,6 @@ def _walk(
         # Each half cycle ends with a flight, over which the body falls freely.
         half = phase % 0.5 - _RUNNING_STANCE
         airborne = 0.5 - _RUNNING_STANCE
-        rate = np.gradient(phase, time)
         lift = np.where(half > 0, GRAVITY / 2 * half * (airborne - half) / rate**2, 0.0)
     swinging = np.stack([_step(own % 1, stance, 0.05) for own in (phase, phase + 0.5)], axis=1)
     return _Course(time, angles, lift, swinging)
@@ -417,7 +425,7 @@ def _sit(time: Array, label: str, rng: np.random.Generator) -> _Course:
     del label
     seat = rng.normal(88, 4)
     seated, bent = np.zeros_like(time), np.zeros_like(time)
-    for start, end in ((0.06, 0.45), (0.55, 0.93)):
+    for start, end in ((0.04, 0.47), (0.53, 0.96)):
         down, up = start * time[-1] + rng.uniform(0, 0.5), end * time[-1] - rng.uniform(0, 0.5)
         seated += _step(time, down, 1.3) - _step(time, up - 1.2, 1.2)
         # The trunk comes forward halfway down and halfway up.
@@ -445,17 +453,6 @@ _COURSES: dict[str, Callable[[Array, str, np.random.Generator], _Course]] = {
     "sit": _sit,
 }
 CLASSES = tuple(_COURSES)
-
-
-def _oscillator(time: Array, gait: _Gait, rng: np.random.Generator) -> tuple[Array, float]:
-    """Phase in cycles over time, with a wandering frequency, and an amplitude."""
-    # Who takes longer steps takes them faster: one factor moves both.
-    effort = rng.normal()
-    own = rng.normal(size=2)
-    frequency = gait.cycles_per_second * (1 + gait.spread * (0.6 * effort + 0.8 * own[0]))
-    amplitude = gait.amplitude * (1 + gait.spread * (0.6 * effort + 0.8 * own[1]))
-    wander = 1 + _slow_noise(rng, len(time), 1, 0.03, seconds=0.5)[:, 0]
-    return rng.random() + np.cumsum(frequency * wander) / FRAME_RATE_HZ, amplitude
 
 
 def _gait_angles(
@@ -497,16 +494,6 @@ def _step(time: Array, start: float, seconds: float) -> Array:
     return np.asarray(x * x * x * (10 + x * (6 * x - 15)))
 
 
-def _slow_noise(
-    rng: np.random.Generator, n_frames: int, n_series: int, deviation: float, seconds: float
-) -> Array:
-    """Gaussian noise with a given standard deviation and correlation time, series in columns."""
-    sigma = seconds * FRAME_RATE_HZ / 2
-    noise = gaussian_filter1d(rng.normal(size=(n_frames, n_series)), sigma, axis=0, mode="wrap")
-    # Filtering white noise with a Gaussian leaves this variance.
-    return noise * deviation * np.sqrt(2 * np.sqrt(np.pi) * sigma)
-
-
 def _channel_values(skeleton: Skeleton, course: _Course, posture: dict[str, float]) -> Array:
     zero = np.zeros_like(course.time)
 
@@ -545,13 +532,10 @@ def _channel_values(skeleton: Skeleton, course: _Course, posture: dict[str, floa
     return values
 
 
-def _root_path(skeleton: Skeleton, values: Array, course: _Course, heading: float) -> Array:
-    """Where the root must be for the feet to stand on the floor, metres."""
-    still = values.copy()
-    still[:, :3] = 0
-    still[:, skeleton.channels.index(("root", "ry"))] -= heading
+def _root_path(skeleton: Skeleton, values: Array, course: _Course) -> Array:
+    """Where the root must be for the feet to stand on the floor, metres, with heading zero."""
     feet = [skeleton.joints.index(name) for name in _FEET]
-    points = forward_kinematics(skeleton, pose(skeleton, still))[:, feet]
+    points = forward_kinematics(skeleton, pose(skeleton, values))[:, feet]
     # The heel is below the ankle by what the foot slopes down to its ball.
     foot = next(bone for bone in skeleton.bones if bone.name == "lfoot")
     heights = points[..., 1].copy()
@@ -565,8 +549,5 @@ def _root_path(skeleton: Skeleton, values: Array, course: _Course, heading: floa
     velocity = -np.gradient(points, course.time, axis=0)[..., [0, 2]]
     pushed = np.einsum("tp,tpk->tk", bearing, velocity)
     pushed = gaussian_filter1d(pushed, 0.06 * FRAME_RATE_HZ, axis=0, mode="nearest")
-    angle = np.radians(heading)
-    speed_x = pushed[:, 0] * np.cos(angle) + pushed[:, 1] * np.sin(angle)
-    speed_z = -pushed[:, 0] * np.sin(angle) + pushed[:, 1] * np.cos(angle)
-    x, z = (np.cumsum(speed) / FRAME_RATE_HZ for speed in (speed_x, speed_z))
+    x, z = np.cumsum(pushed, axis=0).T / FRAME_RATE_HZ
     return np.stack([x, height, z], axis=1)
