@@ -56,6 +56,11 @@ def test_no_module_is_added(scripts, graph):
         assert set(modules_of(script)) <= above, script
 
 
+def test_plumbing_is_there_and_counts_for_nothing(scripts):
+    assert all(dependencies._file(name) for name in PLUMBING)
+    assert not set().union(*map(modules_of, scripts)) & set(PLUMBING)
+
+
 def test_modules_that_are_named_in_the_registry_exist():
     exhibits = [*FIGURES.values(), *TABLES.values()]
     for module in [*DATASETS.values(), *map(standin_of, DATASETS), *(e.module for e in exhibits)]:
