@@ -23,6 +23,7 @@ References
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -61,20 +62,20 @@ class Expectation(NamedTuple):
     statistics: Any
 
 
-class Problem(Generic[Model]):
+class Problem(ABC, Generic[Model]):
     """What is fitted, to what, and by which two steps."""
 
+    @abstractmethod
     def expectation(self, model: Model) -> Expectation:
         """E-step at ``model``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def maximisation(self, model: Model, expectation: Expectation) -> Model:
         """M-step; ``expectation`` is the E-step at ``model``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def settled(self, before: float, now: float, tol: float) -> bool:
         """Whether two successive objectives count as the same."""
-        raise NotImplementedError
 
     def emptied(self, model: Model) -> Sequence[int] | Integers:
         """Components that no data are left to, and that may be moved elsewhere."""
