@@ -8,7 +8,7 @@ angles of the joints over time:
   phase drives all joints through periodic curves with the shape of published gait analyses; left
   and right are half a cycle apart, arms swing against the legs;
 - jump, sit, and the kick of soccer go through key poses;
-- a sequence has its own speed, amplitude, phase, duration, turn and noise; a subject has its own
+- a sequence has its own speed, amplitude, phase, duration, heading and noise; a subject has its own
   body and posture, which all its sequences share, as in the real data.
 
 The root follows from the body: its height puts the lowest foot on the floor (plus the height of
