@@ -170,6 +170,23 @@ FIGURES: Mapping[str, Exhibit] = {
         title="Figure 2",
         pictures_of="animal_faces",
     ),
+    # Means show no single photograph, so that these may be passed on.
+    "cvpr2016_fig1_means": Exhibit(
+        "images.figures.samples:plot_means",
+        (("figdata/textures_samples.npz",),),
+        ("textures",),
+        {"density_name": "Class means of co-occurrence matrices"},
+        paper="CVPR 2016",
+        title="Figure 1, class means",
+    ),
+    "cvpr2016_fig2_means": Exhibit(
+        "images.figures.samples:plot_means",
+        (("figdata/faces_samples.npz",),),
+        ("faces",),
+        {"density_name": "Class means of HOGgles images", "dark_ground": True},
+        paper="CVPR 2016",
+        title="Figure 2, class means",
+    ),
     "cvpr2016_fig3": Exhibit(
         "images.figures.variance:plot_variance",
         (("metrics/{experiment}_variance.csv",),),

@@ -118,3 +118,21 @@ def test_classes_that_are_not_shown_have_no_sample(manifest, tmp_path):
     assert both["labels"].tolist() == ["CatHead", "HumanHead"]
     np.testing.assert_array_equal(both["densities"], densities[[0, 2]])
     assert both["images"].ndim == 3
+
+
+def test_a_class_mean_is_the_mean_over_its_images_and_too_few_have_none(tmp_path):
+    labels = ["WolfHead"] * 4 + ["HumanHead"] * 3 + ["CatHead"] * 4
+    densities = np.random.default_rng(0).random((11, 16, 16)).astype(np.float32)
+    picture(0).save(tmp_path / "face.png")
+    sha256 = sha256_of(tmp_path / "face.png")
+    manifest = pd.DataFrame({"file": "face.png", "label": labels, "sha256": sha256})
+    embedding = SlicedWassersteinEmbedding(n_angles=4, n_quantiles=8)
+    panels = sample_panels(manifest, densities, tmp_path, embedding, not_shown=["WolfHead"])
+    # Nobody can be seen in a mean, unless it is one of very few; order is that of the names.
+    assert panels["mean_labels"].tolist() == ["CatHead", "WolfHead"]
+    np.testing.assert_allclose(panels["mean_densities"][0], densities[7:].mean(axis=0), rtol=1e-6)
+    phi = embedding.transport_maps(densities[:4])
+    np.testing.assert_allclose(panels["mean_phi"][1], phi.mean(axis=0), atol=1e-6)
+    # It is not phi of the mean density.
+    other = embedding.transport_maps(panels["mean_densities"][1:])[0]
+    assert np.abs(panels["mean_phi"][1] - other).max() > 1e-3

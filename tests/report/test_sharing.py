@@ -49,6 +49,13 @@ def test_the_shipped_table_withholds_photographs(repository):
     }
 
 
+def test_class_means_stand_for_the_photographs_that_are_withheld(repository):
+    withheld = withheld_figures(REAL, repository / "resources/datasets.csv")
+    for figure in ("cvpr2016_fig1", "cvpr2016_fig2"):
+        assert figure in withheld
+        assert f"{figure}_means" in set(FIGURES) - withheld
+
+
 def test_experiments_of_a_figure():
     assert experiments_of("cvpr2016_fig1") == ["textures"]
     with pytest.raises(ValueError, match="extra_unknown"):

@@ -1,4 +1,4 @@
-"""One image of each class with its density and its embedding (CVPR 2016, Figures 1 and 2)."""
+"""Images, densities and embeddings of each class: a sample, and means (CVPR 2016, Figures 1, 2)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from sliced_wasserstein import SlicedWassersteinEmbedding
 
 __all__ = ["sample_panels"]
 
+#: A mean of fewer images could show one of them.
+_LEAST_IN_A_MEAN = 4
+
 
 def sample_panels(
     manifest: pd.DataFrame,
@@ -27,7 +30,7 @@ def sample_panels(
     not_shown: Collection[str] = (),
     thumbnail: int = 200,
 ) -> dict[str, AnyArray]:
-    r"""Collect the first image of each class, its density and its transport maps.
+    r"""Collect each class's first image, its density and transport maps, and the class's means.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def sample_panels(
     colour : bool
         Whether to keep the images' colours.
     not_shown : collection of str
-        Classes of which no sample is taken.
+        Classes of which no sample is taken; a mean shows nobody.
     thumbnail : int
         Longest side of the stored images in pixels.
 
@@ -51,10 +54,13 @@ def sample_panels(
         ``labels`` (c,), ``images`` (c, h, w) or (c, h, w, 3) uint8 padded with white, ``densities``
         (c, height, width), ``phi`` (c, n_angles, n_t), i.e.
         :math:`(f_i(t, \theta) - t)\sqrt{\mathcal{R}I_0(t, \theta)}` (Equation 15), ``angles``
-        in radians and ``t`` in pixels.
+        in radians and ``t`` in pixels; of each class with 4 images or more ``mean_labels``,
+        ``mean_densities`` and ``mean_phi``, the mean of the phi of its images. Up to the root that
+        is the mean of their quantile functions, as in a barycentre; phi of the mean density would
+        be something else.
     """
-    shown = manifest.reset_index(drop=True)
-    shown = shown[~shown["label"].isin(not_shown)]
+    images = manifest.reset_index(drop=True)
+    shown = images[~images["label"].isin(not_shown)]
     first = shown.groupby("label", sort=True).head(1)
     first = first.sort_values("label", kind="stable")
     chosen = np.array(densities[first.index])
@@ -66,7 +72,22 @@ def sample_panels(
         "phi": embedding.transport_maps(chosen).astype(np.float32),
         "angles": np.asarray(embedding.angles_),
         "t": np.asarray(embedding.t_grid_),
+        **_class_means(images["label"], densities, embedding),
     }
+
+
+def _class_means(
+    labels: pd.Series, densities: Floats32, embedding: SlicedWassersteinEmbedding
+) -> dict[str, AnyArray]:
+    counts = labels.value_counts().sort_index()
+    kept = [str(label) for label, count in counts.items() if count >= _LEAST_IN_A_MEAN]
+    means = np.empty((len(kept), *densities.shape[1:]))
+    phi = np.empty((len(kept), embedding.n_angles, len(embedding.t_grid_)), dtype=np.float32)
+    for k, label in enumerate(kept):
+        own = np.array(densities[labels == label])
+        means[k] = own.mean(axis=0, dtype=np.float64)
+        phi[k] = embedding.transport_maps(own).mean(axis=0)
+    return {"mean_labels": np.array(kept, dtype=str), "mean_densities": means, "mean_phi": phi}
 
 
 def _thumbnails(files: list[Path], side: int, colour: bool) -> Pixels:

@@ -2,8 +2,9 @@
 
 A figure that shows images of a real data set may be shared only if ``resources/datasets.csv`` says
 ``publish_images: yes`` for it. Images are photographs and whatever is made of a single photograph
-so that one could recognise it: HOGgles images, inverted densities of them. Co-occurrence matrices
-and curves are no images. Synthetic images belong to nobody and may always be shown.
+so that one could recognise it: HOGgles images, inverted densities of them. Co-occurrence matrices,
+curves and means over the images of a class are no images. Synthetic images belong to nobody and may
+always be shown.
 """
 
 from __future__ import annotations

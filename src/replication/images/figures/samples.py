@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of the CVPR 2016 paper: samples, their densities and their embeddings."""
+"""Figures 1 and 2 of the CVPR 2016 paper: samples or class means, densities and embeddings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from replication.arrays import AnyArray, Pixels
+from replication.arrays import AnyArray, Floats, Pixels
 from replication.report.style import PAGE_WIDTH, add_data_note, use_style
 
-__all__ = ["plot_samples"]
+__all__ = ["plot_means", "plot_samples"]
 
 
 def plot_samples(
@@ -56,38 +56,76 @@ def plot_samples(
     for axis, image in zip(axes[0], samples["images"], strict=True):
         axis.imshow(_central_square(image), cmap="gray", vmin=0, vmax=255)
 
-    parts[1].suptitle(f"(b) {density_name}", fontsize=8)
-    for axis, density in zip(axes[1], samples["densities"], strict=True):
+    _draw_densities(parts[1], axes[1], samples["densities"], density_name, dark_ground)
+    _draw_phi(parts[2], axes[2], samples["phi"], "Embedding", columns)
+    add_data_note(figure, notes)
+    return figure
+
+
+def plot_means(
+    samples: Mapping[str, AnyArray],
+    notes: Iterable[Mapping[str, Any]],
+    *,
+    density_name: str,
+    dark_ground: bool = False,
+    columns: int = 5,
+) -> Figure:
+    """Draw the mean density and the mean phi of each class, which show no single photograph.
+
+    Parameters
+    ----------
+    samples, notes, density_name, dark_ground, columns
+        As for :func:`plot_samples`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    use_style()
+    layout = ConstrainedLayoutEngine(w_pad=0.01, h_pad=0.01, wspace=0.01, hspace=0.01)
+    figure = plt.figure(figsize=(PAGE_WIDTH, 3.9), layout=layout)
+    parts: Any = figure.subfigures(1, 2, wspace=0.03, width_ratios=(1, 1.13))
+    axes = [_montage(part, len(samples["mean_labels"]), columns) for part in parts]
+    # Letters are those of the paper's panels.
+    _draw_densities(parts[0], axes[0], samples["mean_densities"], density_name, dark_ground)
+    _draw_phi(parts[1], axes[1], samples["mean_phi"], "Class means of the embedding", columns)
+    for montage in axes:
+        for axis, label in zip(montage, samples["mean_labels"], strict=True):
+            axis.set_title(label, fontsize=4.5, pad=1)
+    add_data_note(figure, notes)
+    return figure
+
+
+def _draw_densities(
+    part: SubFigure, axes: list[Axes], densities: Floats, name: str, dark_ground: bool
+) -> None:
+    part.suptitle(f"(b) {name}", fontsize=8)
+    for axis, density in zip(axes, densities, strict=True):
         if dark_ground:
             axis.imshow(density, cmap="gray")
         else:
             axis.imshow(np.sqrt(density / density.max()), cmap="gray_r", vmin=0, vmax=1)
 
-    parts[2].suptitle(r"(c) Embedding $\phi_\sigma(t,\theta)$", fontsize=8)
-    phi = samples["phi"]
+
+def _draw_phi(part: SubFigure, axes: list[Axes], phi: Floats, name: str, columns: int) -> None:
+    """Draw phi on a common scale, with a gentle root: between classes it spans two decades."""
+    part.suptitle(rf"(c) {name} $\phi_\sigma(t,\theta)$", fontsize=8)
+    if not axes:
+        return
     limit = float(np.abs(phi).max())
-    picture = None
-    for axis, values in zip(axes[2], phi, strict=True):
+    for axis, values in zip(axes, phi, strict=True):
         picture = axis.imshow(
-            values.T,
-            cmap="RdBu_r",
-            # A common scale with a gentle root, since phi spans two decades between classes.
-            norm=_signed_root(limit),
-            aspect="auto",
-            origin="lower",
+            values.T, cmap="RdBu_r", norm=_signed_root(limit), aspect="auto", origin="lower"
         )
         axis.set_box_aspect(1)
-    first = axes[2][columns * ((len(phi) - 1) // columns)]
+    first = axes[columns * ((len(phi) - 1) // columns)]
     first.set_xlabel(r"$\theta\in[0,\pi)$", fontsize=6, labelpad=1)
     first.set_ylabel(r"$t$", fontsize=6, labelpad=1)
-    if picture is not None:
-        bar = parts[2].colorbar(picture, ax=axes[2], shrink=0.75, pad=0.01, aspect=25)
-        ticks = limit * np.array([-1.0, -0.25, 0.0, 0.25, 1.0])
-        bar.set_ticks(list(ticks), labels=[f"{tick:.2g}" for tick in ticks])
-        bar.ax.tick_params(labelsize=6, width=0.4, length=2)
-        bar.outline.set_linewidth(0.4)
-    add_data_note(figure, notes)
-    return figure
+    bar = part.colorbar(picture, ax=axes, shrink=0.75, pad=0.01, aspect=25)
+    ticks = limit * np.array([-1.0, -0.25, 0.0, 0.25, 1.0])
+    bar.set_ticks(list(ticks), labels=[f"{tick:.2g}" for tick in ticks])
+    bar.ax.tick_params(labelsize=6, width=0.4, length=2)
+    bar.outline.set_linewidth(0.4)
 
 
 def _central_square(image: Pixels) -> Pixels:
@@ -110,7 +148,7 @@ def _signed_root(limit: float) -> Any:
 
 def _montage(part: SubFigure, n_tiles: int, columns: int) -> list[Axes]:
     """Make a grid of bare axes with thin frames; tiles beyond ``n_tiles`` stay empty."""
-    rows = -(-n_tiles // columns)
+    rows = max(1, -(-n_tiles // columns))
     grid = part.subplots(rows, columns, squeeze=False, gridspec_kw={"wspace": 0, "hspace": 0})
     tiles = list(grid.flat)
     for axis in tiles:
