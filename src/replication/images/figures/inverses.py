@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from replication.arrays import AnyArray, Floats
+from replication.arrays import AnyArray, Floats, Integers
 from replication.report.style import PAGE_WIDTH, add_data_note, use_style
 
 __all__ = ["plot_inverses"]
@@ -63,12 +63,13 @@ def plot_inverses(
     names = [f"SVM normal:\n{first} to\n{second}", *(f"Component {k}" for k in (1, 2, 3))]
     kinds = ("normal", "component_1", "component_2", "component_3")
     for axes, kind, name in zip(grid, kinds, names, strict=True):
-        _draw_kind(axes, panels, residuals, kind, dark_ground)
+        _draw_row(axes, panels, residuals, _of_kind(panels, kind), dark_ground)
         axes[0].set_ylabel(name, fontsize=6)
     grid = means.subplots(3, 2)
     means.suptitle("(b) SW barycentre, Euclidean mean", fontsize=8)
-    for axes, kind in zip(grid.T, ("barycentre", "mean"), strict=True):
-        _draw_kind(axes, panels, residuals, kind, dark_ground)
+    pairs = np.transpose([_of_kind(panels, kind) for kind in ("barycentre", "mean")])
+    for axes, pair in zip(grid, pairs, strict=True):
+        _draw_row(axes, panels, residuals, pair, dark_ground)
     grid = below.subplots(centre_rows, _CENTRES_IN_A_ROW, squeeze=False)
     below.suptitle(
         "(c) Centres of SW k-means: images in the cluster, and how many of its commonest class",
@@ -76,7 +77,9 @@ def plot_inverses(
     )
     for axis in grid.flat[n_centres:]:
         axis.set_axis_off()
-    _draw_kind(grid.flat[:n_centres], panels, residuals, "centre", dark_ground)
+    for start, axes in enumerate(grid):
+        row = _of_kind(panels, "centre")[start * _CENTRES_IN_A_ROW :][:_CENTRES_IN_A_ROW]
+        _draw_row(axes[: len(row)], panels, residuals, row, dark_ground)
     add_data_note(figure, notes)
     return figure
 
@@ -92,32 +95,34 @@ def _relative_residuals(panels: Mapping[str, AnyArray], scores: pd.DataFrame) ->
     return residuals
 
 
-def _draw_kind(
+def _of_kind(panels: Mapping[str, AnyArray], kind: str) -> Integers:
+    return np.flatnonzero(panels["kind"] == kind)
+
+
+def _draw_row(
     axes: Iterable[Axes],
     panels: Mapping[str, AnyArray],
     residuals: Floats,
-    kind: str,
+    row: Integers,
     dark_ground: bool,
 ) -> None:
-    """Draw the pictures of a kind; all share one scale, so that they compare."""
-    rows = np.flatnonzero(panels["kind"] == kind)
-    highest = panels["images"][rows].max()
-    # The few pixels of a thin bright line must not make all else black.
-    bright = np.quantile(panels["images"][rows], 0.995)
-    for axis, row in zip(axes, rows, strict=True):
-        image = panels["images"][row]
+    """Draw the pictures of a row; all share one scale, so that they compare."""
+    # The few pixels of a peak or of a thin bright line must not make all else faint.
+    high = np.quantile(panels["images"][row], 0.998)
+    for axis, index in zip(axes, row, strict=True):
+        image = panels["images"][index]
         if dark_ground:
-            axis.imshow(image, cmap="gray", vmin=0, vmax=bright)
+            axis.imshow(image, cmap="gray", vmin=0, vmax=high)
         else:
-            axis.imshow(np.sqrt(image / highest), cmap="gray_r", vmin=0, vmax=1)
+            axis.imshow(np.sqrt(image / high), cmap="gray_r", vmin=0, vmax=1)
         axis.grid(False)
         axis.set(xticks=[], yticks=[])
         for spine in axis.spines.values():
             spine.set(visible=True, linewidth=0.3, color="#5B5B5B")
-        residual, decision = residuals[row], panels["decisions"][row]
+        residual, decision = residuals[index], panels["decisions"][index]
         # Two significant digits, without an exponent.
         percent = f"{float(f'{100 * residual:.2g}'):g} %"
         below = [f"residual {percent}"] if np.isfinite(residual) else []
         below += [f"decision {round(decision, 2) + 0.0:+.2f}"] if np.isfinite(decision) else []
-        axis.set_title(panels["title"][row], fontsize=5.5, pad=2)
+        axis.set_title(panels["title"][index], fontsize=5.5, pad=2)
         axis.set_xlabel("\n".join(below), fontsize=5.5, labelpad=1)
