@@ -14,7 +14,7 @@ from replication.images.figures.accuracy import plot_accuracy
 from replication.images.figures.clustering import plot_clustering, plot_clustering_details
 from replication.images.figures.definiteness import plot_definiteness
 from replication.images.figures.inverses import plot_inverses
-from replication.images.figures.samples import plot_samples
+from replication.images.figures.samples import plot_means, plot_samples
 from replication.images.figures.variance import plot_variance, plot_variance_of_kernels
 from replication.images.kmeans import SPACES
 from replication.images.svm import FAMILIES
@@ -108,24 +108,155 @@ def samples():
         "images": rng.integers(0, 256, (3, 12, 16), dtype=np.uint8),
         "densities": rng.random((3, 8, 8)),
         "phi": rng.normal(size=(3, 10, 11)),
+        "mean_labels": np.array(["a", "c"]),
+        "mean_densities": rng.random((2, 8, 8)),
+        "mean_phi": rng.normal(size=(2, 10, 11)),
     }
+
+
+@pytest.fixture
+def inverses():
+    kinds = [
+        kind for kind in ("normal", "component_1", "component_2", "component_3") for _ in "abcde"
+    ]
+    kinds += ["barycentre"] * 3 + ["centre"] * 9 + ["mean"] * 3
+    n = len(kinds)
+    panels = {
+        "kind": np.array(kinds),
+        "title": np.array([f"title {i}" for i in range(n)]),
+        "images": np.random.default_rng(0).random((n, 6, 6)),
+        "residuals": np.where(np.array(kinds) == "mean", np.nan, np.arange(n) / 1e6),
+        "decisions": np.where(np.array(kinds) == "normal", 0.5, np.nan),
+        "classes": np.array(["CatHead", "DogHead"]),
+    }
+    rows = [
+        {"method": kind, "metric": metric, "value": value}
+        for i, kind in enumerate(kinds)
+        if kind != "mean"
+        for metric, value in (("residual", i / 1e6), ("relative_residual", i / 1357))
+    ]
+    return panels, table(rows)
 
 
 def texts(figure):
     return " | ".join(text.get_text() for text in figure.findobj(plt.Text))
 
 
+def markers(axis):
+    """Points that stand alone, by their row."""
+    return {
+        line.get_ydata()[0]: line for line in axis.get_lines() if line.get_marker() in "os<>^vD"
+    }
+
+
+def both(table):
+    """The same scores of another experiment too."""
+    return pd.concat([table, table.assign(experiment="faces")], ignore_index=True)
+
+
+def letters(figure):
+    return [axis.get_title()[:3] for axis in figure.axes]
+
+
 def test_variance_curves_are_the_table(metrics):
     figure = plot_variance(metrics, [NOTE], n_components=10)
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    lines = {label: line for label, line in lines.items() if label[0] != "_"}
     assert set(lines) == {METHODS["pca"].label, METHODS["sw_kpca"].label}
     curve = lines[METHODS["sw_kpca"].label]
     np.testing.assert_array_equal(curve.get_xdata(), np.arange(1, 21))
     np.testing.assert_allclose(curve.get_ydata(), 100 * (1 - 0.5 ** np.arange(1, 21)))
     assert figure.axes[0].get_xlim()[1] == 10
     # Their spread is not a confidence interval, which the figure must not suggest.
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert legend[-1] == "95 % of subsets of 80 % of the images"
+
+
+def test_a_panel_keeps_the_papers_letter_when_it_stands_alone(metrics, accuracies, clusterings):
+    for table, plot in ((metrics, plot_variance), (accuracies, plot_accuracy)):
+        assert letters(plot(table, [NOTE])) == ["(a)"]
+        assert letters(plot(table.assign(experiment="faces"), [NOTE])) == ["(b)"]
+        assert letters(plot(both(table), [NOTE])) == ["(a)", "(b)"]
+    # Here (a) and (b) are two scores, each of both data sets.
+    figure = plot_clustering(both(clusterings), [NOTE])
+    titles = {axis.get_xlabel(): axis.get_title() for axis in figure.axes[4:]}
+    assert titles["V-measure"] == "(b) Animal faces"
+    assert letters(figure)[:2] == letters(figure)[4:6] == ["(a)", "(b)"]
+    assert "(" not in "".join(letters(figure)[2:4] + letters(figure)[6:])
+
+
+def test_a_panels_legend_is_its_own_and_covers_no_curve(metrics):
+    rows = both(metrics)
+    chosen = (rows["metric"] == "subsampled_cpv_share") & (rows["experiment"] == "faces")
+    rows.loc[chosen, "value"] = 0.5
+    figure = plot_variance(rows, [NOTE], n_components=10)
+    for plotted in (figure, plot_variance_of_kernels(rows, [NOTE], n_components=10)):
+        plotted.draw_without_rendering()
+        for axis in plotted.axes:
+            legend = axis.get_legend().get_window_extent()
+            assert not any(legend.overlaps(other.bbox) for other in plotted.axes)
+    subsets = [axis.get_legend().get_texts()[-1].get_text() for axis in figure.axes]
+    assert ["80 %" in subsets[0], "50 %" in subsets[1]] == [True, True], subsets
+
+
+def test_bars_of_subsets_stand_out_from_the_curve(metrics):
+    axis = plot_variance(metrics, [NOTE], n_components=10).axes[0]
+    curve = max(axis.get_lines(), key=lambda line: len(line.get_xdata()))
+    for rim, bars in zip(axis.containers[::2], axis.containers[1::2], strict=True):
+        (own,), (around,) = bars.lines[2], rim.lines[2]
+        assert own.get_color() is not None
+        assert own.get_zorder() > around.get_zorder() > curve.get_zorder()
+        assert own.get_linewidth() < around.get_linewidth()
+        # Caps, since many a bar is shorter than the curve is thick.
+        assert 2 * bars.lines[1][0].get_markersize() > curve.get_linewidth()
+    (drawn,) = axis.containers[1].lines[2]
+    low, high = np.quantile(np.arange(60, 65), [0.025, 0.975])
+    np.testing.assert_allclose(drawn.get_segments()[0], [[5, low], [5, high]])
+
+
+def test_spreads_are_drawn_where_no_marker_or_value_hides_them(accuracies, clusterings):
+    for figure in (plot_accuracy(both(accuracies), [NOTE]), plot_clustering(clusterings, [NOTE])):
+        figure.draw_without_rendering()
+        point = figure.dpi / 72
+        for axis in figure.axes:
+            bars = np.array([group.lines[2][0].get_segments()[0] for group in axis.containers])
+            heights = axis.transData.transform(bars[:, 0])[:, 1]
+            points = list(markers(axis).values())
+            assert len(bars) >= len(points) > 0
+            for line in points:
+                middle = axis.transData.transform(line.get_xydata()[0])[1]
+                assert np.abs(heights - middle).min() > line.get_markersize() / 2 * point
+            for text in (text for text in axis.texts if text.get_text()[0].isdigit()):
+                box = text.get_window_extent()
+                hidden = (box.y0 - 2 * point < heights) & (heights < box.y1 + 2 * point)
+                assert not hidden.any(), "caps are 2 points high"
+
+
+def test_a_spread_is_the_standard_deviation_and_one_value_has_none(accuracies):
+    figure = plot_accuracy(accuracies, [NOTE])
+    half = [
+        np.ptp(group.lines[2][0].get_segments()[0][:, 0]) / 2 for group in figure.axes[0].containers
+    ]
+    folds = 100 * 0.01 * pd.Series([0, 1, 2, 3, 4] * 3).std()
+    np.testing.assert_allclose(half[0], folds)
+    np.testing.assert_allclose(half[1], 0, atol=1e-9)
+    assert "62.0 ± 0.0" in texts(figure)
+    once = accuracies[accuracies["repeat"] == 0]
+    assert "±" not in "".join(text.get_text() for text in plot_accuracy(once, [NOTE]).axes[0].texts)
+
+
+def test_both_panels_have_the_same_rows_and_the_same_width(accuracies):
+    rows = both(accuracies)
+    rows = rows[~((rows["experiment"] == "textures") & (rows["method"] == "sw_gaussian"))]
+    figure = plot_accuracy(rows, [NOTE])
+    figure.draw_without_rendering()
+    left, right = figure.axes
+    assert left.bbox.width == pytest.approx(right.bbox.width)
+    assert left.get_ylim() == right.get_ylim()
+    own = markers(left)
+    assert len(markers(right)) == len(own) + 1
+    assert set(own) < set(markers(right))
+    assert [text.get_text() for text in left.get_yticklabels()][1] == METHODS["sw_gaussian"].label
 
 
 def test_accuracy_points_are_the_means(accuracies):
@@ -134,8 +265,7 @@ def test_accuracy_points_are_the_means(accuracies):
     labels = [text.get_text() for text in axis.get_yticklabels()]
     expected = {"linear": 62.0, "sw_gaussian": 82.0, "hellinger_rbf": 92.0}
     assert labels == [METHODS[method].label for method in expected]
-    markers = {line.get_ydata()[0]: line.get_xdata()[0] for line in axis.get_lines()[::2]}
-    drawn = [markers[row] for row in axis.get_yticks()]
+    drawn = [markers(axis)[row].get_xdata()[0] for row in axis.get_yticks()]
     np.testing.assert_allclose(drawn, list(expected.values()))
     assert "below: not in the paper's figure" in texts(figure)
 
@@ -158,7 +288,7 @@ def test_the_share_of_the_largest_class_is_drawn_where_it_is_known(accuracies):
 def test_clustering_points_are_the_means(clusterings):
     figure = plot_clustering(clusterings, [NOTE])
     for axis in figure.axes[:4]:
-        assert axis.containers[0].lines[0].get_xdata()[0] == pytest.approx(0.6)
+        assert [line.get_xdata()[0] for line in markers(axis).values()] == pytest.approx([0.6] * 3)
     assert "random labels" in texts(figure)
 
 
@@ -180,6 +310,7 @@ def test_origin_and_coverage_stand_inside_every_figure(
         plot_variance(metrics, [note], n_components=10),
         plot_variance_of_kernels(metrics, [note], n_components=10),
         plot_samples(samples, [note], density_name="Densities", columns=2),
+        plot_means(samples, [note], density_name="Densities", columns=2),
         plot_accuracy(accuracies, [note]),
         plot_clustering(clusterings, [note]),
         plot_clustering_details(clusterings, [note]),
@@ -226,28 +357,30 @@ def test_samples_in_colour_keep_it(samples):
     np.testing.assert_allclose(pictures[3], samples["densities"][0])
 
 
+def test_means_are_the_arrays_and_no_image_is_among_them(samples):
+    only = {name: array for name, array in samples.items() if name.startswith("mean_")}
+    figure = plot_means(only, [NOTE], density_name="HOGgles", dark_ground=True, columns=2)
+    pictures = [axis.get_images()[0].get_array() for axis in figure.axes if axis.get_images()]
+    assert len(pictures) == 4
+    np.testing.assert_allclose(pictures[1], samples["mean_densities"][1])
+    np.testing.assert_allclose(pictures[3], samples["mean_phi"][1].T)
+    assert [axis.get_title() for axis in figure.axes if axis.get_images()] == ["a", "c"] * 2
+    # Panels have the letters of the paper, whose (a) are photographs.
+    assert "(a)" not in texts(figure)
+    assert "(b) HOGgles" in texts(figure)
+
+
+def test_means_of_no_class_are_an_empty_figure(samples):
+    none = {name: array[:0] for name, array in samples.items()}
+    figure = plot_means(none, [NOTE], density_name="Densities")
+    assert not [axis for axis in figure.axes if axis.get_images()]
+
+
 @pytest.mark.parametrize("dark_ground", [False, True])
-def test_inverses_are_all_drawn_with_their_residuals(dark_ground):
-    kinds = [
-        kind for kind in ("normal", "component_1", "component_2", "component_3") for _ in "abcde"
-    ]
-    kinds += ["barycentre"] * 3 + ["centre"] * 9 + ["mean"] * 3
-    n = len(kinds)
-    panels = {
-        "kind": np.array(kinds),
-        "title": np.array([f"title {i}" for i in range(n)]),
-        "images": np.random.default_rng(0).random((n, 6, 6)),
-        "residuals": np.where(np.array(kinds) == "mean", np.nan, np.arange(n) / 1e6),
-        "decisions": np.where(np.array(kinds) == "normal", 0.5, np.nan),
-        "classes": np.array(["CatHead", "DogHead"]),
-    }
-    rows = [
-        {"method": kind, "metric": metric, "value": value}
-        for i, kind in enumerate(kinds)
-        if kind != "mean"
-        for metric, value in (("residual", i / 1e6), ("relative_residual", i / 1357))
-    ]
-    figure = plot_inverses(panels, table(rows), [NOTE], dark_ground=dark_ground)
+def test_inverses_are_all_drawn_with_their_residuals(inverses, dark_ground):
+    panels, rows = inverses
+    n = len(panels["kind"])
+    figure = plot_inverses(panels, rows, [NOTE], dark_ground=dark_ground)
     drawn = [axis for axis in figure.axes if axis.get_images()]
     assert len(drawn) == n
     written = {axis.get_title(): axis.get_xlabel() for axis in drawn}
@@ -257,7 +390,31 @@ def test_inverses_are_all_drawn_with_their_residuals(dark_ground):
     assert "CatHead" in drawn[0].get_ylabel()
     assert "real data" in texts(figure)
     with pytest.raises(ValueError, match="not those of the pictures"):
-        plot_inverses(panels, table(rows[2:]), [NOTE])
+        plot_inverses(panels, rows[2:], [NOTE])
+
+
+@pytest.mark.parametrize("dark_ground", [False, True])
+def test_a_peak_leaves_the_faint_densities_of_its_row_visible(inverses, dark_ground):
+    panels, rows = inverses
+    panels["images"] = np.full((len(panels["images"]), 30, 30), 0.5)
+    panels["images"][4, 2, 2] = 1e4
+    figure = plot_inverses(panels, rows, [NOTE], dark_ground=dark_ground)
+    drawn = [axis.get_images()[0] for axis in figure.axes if axis.get_images()]
+    shades = np.array([picture.norm(picture.get_array())[0, 0] for picture in drawn[:5]])
+    assert (shades > 0.9).all()
+
+
+def test_what_stands_in_a_row_shares_its_scale(inverses):
+    panels, rows = inverses
+    panels["images"] *= np.arange(1, len(panels["images"]) + 1)[:, None, None]
+    figure = plot_inverses(panels, rows, [NOTE], dark_ground=True)
+    drawn = [axis for axis in figure.axes if axis.get_images()]
+    scales = {}
+    for axis in drawn:
+        place = (round(axis.get_position().y0, 6), axis.figure)
+        scales.setdefault(place, set()).add(axis.get_images()[0].get_clim())
+    assert len(scales) == 4 + 3 + 2
+    assert all(len(found) == 1 for found in scales.values())
 
 
 def test_equal_tables_give_equal_bytes(metrics, tmp_path):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replication.io import atomic_path
@@ -17,10 +16,10 @@ __all__ = [
     "COLUMN_WIDTH",
     "METHODS",
     "PAGE_WIDTH",
+    "PANEL_LETTERS",
     "PANEL_TITLES",
     "Method",
     "add_data_note",
-    "mark_as_beyond_paper",
     "save_figure",
     "use_style",
 ]
@@ -79,6 +78,8 @@ METHODS = {
 
 #: Titles of the panels of one experiment.
 PANEL_TITLES = {"textures": "Textures", "faces": "Animal faces"}
+#: Its letter in the paper's Figures 3 and 4, which it keeps in a figure of one panel.
+PANEL_LETTERS = {"textures": "a", "faces": "b"}
 
 _RC: Any = {
     "font.family": "DejaVu Sans",
@@ -130,36 +131,6 @@ def add_data_note(figure: Figure, notes: Iterable[Mapping[str, Any]]) -> None:
         kind = "SYNTHETIC DATA" if note["origin"] == "synthetic" else "real data"
         parts.append(f"{kind}: {note['title']}, {note['coverage']}")
     figure.supxlabel("; ".join(parts), x=0.995, ha="right", fontsize=6, color="#5B5B5B")
-
-
-def mark_as_beyond_paper(axis: Axes, methods: Sequence[str], gap: float = 0.0) -> None:
-    """Draw a line between the paper's methods and those that the paper does not compare with.
-
-    Parameters
-    ----------
-    axis : matplotlib.axes.Axes
-        A panel with one row a method, row 0 on top.
-    methods : sequence of str
-        The rows; methods beyond the paper stand last.
-    gap : float
-        Room below the line by which the later rows are moved down; what the line means is written
-        there, where no value can stand. 0: nothing is written.
-    """
-    n_paper = sum(not METHODS[method].beyond_paper for method in methods)
-    if 0 < n_paper < len(methods):
-        axis.axhline(n_paper - 0.5, color="#9A9A9A", linewidth=0.6)
-        if gap:
-            axis.annotate(
-                "below: not in the paper's figure",
-                (0.01, n_paper - 0.5),
-                xycoords=("axes fraction", "data"),
-                xytext=(0, -1.5),
-                textcoords="offset points",
-                va="top",
-                fontsize=5.5,
-                color="#5B5B5B",
-                style="italic",
-            )
 
 
 def save_figure(figure: Figure, paths: Iterable[str | Path]) -> None:

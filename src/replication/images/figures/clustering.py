@@ -11,21 +11,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from replication.images.figures.rows import draw_mean, finish_rows, rows_of
 from replication.report.style import (
     METHODS,
     PAGE_WIDTH,
     PANEL_TITLES,
     add_data_note,
-    mark_as_beyond_paper,
     use_style,
 )
 
 __all__ = ["plot_clustering", "plot_clustering_details"]
 
+#: The paper draws the first two, with these letters.
+_LETTERS = {"inertia": "a", "v_measure": "b"}
 _SCORES = {
     "inertia": "Inertia, data\ndivided by mean norm",
-    "relative_inertia": "Inertia as a share\nof the total scatter",
     "v_measure": "V-measure",
+    "relative_inertia": "Inertia as a share\nof the total scatter",
     "adjusted_mutual_information": "Adjusted mutual\ninformation",
 }
 
@@ -36,7 +38,8 @@ def plot_clustering(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -
     Parameters
     ----------
     metrics : pandas.DataFrame
-        Rows as written by the rule ``run_kmeans``; one row of panels an experiment.
+        Rows as written by the rule ``run_kmeans``; one row of panels an experiment. The letters
+        are the paper's: (a) is the inertia and (b) the V-measure, each of both data sets.
     notes : iterable of mappings
         Data summaries, see :func:`replication.report.style.add_data_note`.
 
@@ -50,17 +53,18 @@ def plot_clustering(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -
     figure, axes = plt.subplots(
         len(experiments),
         len(_SCORES),
-        figsize=(PAGE_WIDTH, 2.1 * len(experiments) + 0.3),
+        figsize=(PAGE_WIDTH, 2.3 * len(experiments) + 0.3),
         sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    letters = iter(ascii_lowercase)
     for row, experiment in zip(axes, experiments, strict=True):
         scores = metrics[metrics["experiment"] == experiment]
         for axis, metric in zip(row, _SCORES, strict=True):
             _draw_score(axis, scores, metric)
-            axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}")
+            letter = _LETTERS.get(metric)
+            title = PANEL_TITLES[experiment]
+            axis.set_title(f"({letter}) {title}" if letter else f"{title}, extra")
     add_data_note(figure, notes)
     return figure
 
@@ -68,46 +72,26 @@ def plot_clustering(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -
 def _draw_score(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
     """Draw a row a method, and random labels as a line where they have a score."""
     values = scores[scores["metric"] == metric]
-    methods = [name for name in METHODS if name in set(scores["method"]) - {"random_labels"}]
-    methods.sort(key=lambda name: METHODS[name].beyond_paper)
-    for row, method in enumerate(methods):
-        look = METHODS[method]
+    rows = rows_of(scores["method"])
+    for method, row in rows.items():
         runs = values.loc[values["method"] == method, "value"]
         mean = runs.mean()
-        axis.errorbar(
-            mean,
-            row,
-            xerr=runs.std(),
-            marker=look.marker,
-            markersize=4.5,
-            color=look.colour,
-            linewidth=1.6,
-        )
-        axis.annotate(
-            f"{mean:,.0f}" if mean >= 100 else f"{mean:#.3g}",
-            (mean, row),
-            xytext=(0, 5),
-            textcoords="offset points",
-            ha="center",
-            fontsize=6,
-            color=look.colour,
-        )
+        text = f"{mean:,.0f}" if mean >= 100 else f"{mean:#.3g}"
+        draw_mean(axis, row, method, mean, text, {1.6: runs.std()})
     chance = values.loc[values["method"] == "random_labels", "value"]
     if not chance.empty:
         axis.axvline(chance.mean(), color="#5B5B5B", linestyle=":", linewidth=1)
         axis.annotate(
             "random labels",
-            (chance.mean(), len(methods) - 0.55),
+            (chance.mean(), max(rows.values()) + 0.6),
             xytext=(2, 0),
             textcoords="offset points",
             fontsize=5.5,
             color="#5B5B5B",
         )
-    axis.set_yticks(range(len(methods)), [METHODS[method].label for method in methods])
-    axis.set_ylim(len(methods) - 0.4, -0.7)
+    finish_rows(axis, rows)
     axis.set_xlabel(_SCORES[metric])
     axis.margins(x=0.2)  # room for the values above the outermost points
-    mark_as_beyond_paper(axis, methods)
 
 
 def plot_clustering_details(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> Figure:
@@ -140,8 +124,13 @@ def plot_clustering_details(metrics: pd.DataFrame, notes: Iterable[Mapping[str, 
         _draw_sweep(row[3], scores, "v_measure")
         for axis in row:
             axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=5)
+    # A method looks the same in all panels, and not each panel has each method.
+    shown = {
+        label: handle
+        for axis in axes[:, 0]
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(list(shown.values()), list(shown), loc="outside upper center", ncols=5)
     add_data_note(figure, notes)
     return figure
 

@@ -7,6 +7,7 @@ from string import ascii_lowercase
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,6 +16,7 @@ from replication.report.style import (
     COLUMN_WIDTH,
     METHODS,
     PAGE_WIDTH,
+    PANEL_LETTERS,
     PANEL_TITLES,
     Method,
     add_data_note,
@@ -53,27 +55,21 @@ def plot_variance(
     figure, axes = plt.subplots(
         1,
         len(experiments),
-        figsize=(width, 2.8 if len(experiments) > 1 else 3.1),
+        figsize=(width, 3.1),
         sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    for letter, axis, experiment in zip("abcdef", axes[0], experiments, strict=False):
+    for axis, experiment in zip(axes[0], experiments, strict=True):
         panel = metrics[metrics["experiment"] == experiment]
         for method in dict.fromkeys(panel["method"]):
             rows = panel[panel["method"] == method]
             _draw_curve(axis, rows, METHODS[method], METHODS[method].label)
             _draw_subsets(axis, rows, METHODS[method].colour)
         _name_subsets(axis, panel)
-        axis.set_title(f"({letter}) {PANEL_TITLES[experiment]}")
-        _finish(axis, min(n_components, _components(panel).max()))
+        axis.set_title(f"({PANEL_LETTERS[experiment]}) {PANEL_TITLES[experiment]}")
+        _finish(axis, min(n_components, _components(panel).max()), ncols=1)
     axes[0, 0].set_ylabel("Cumulative percent variance")
-    # Outside: a slowly rising curve leaves no room for it in a single panel.
-    figure.legend(
-        *axes[0, -1].get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=3 if len(axes[0]) > 1 else 1,
-    )
     add_data_note(figure, notes)
     return figure
 
@@ -122,9 +118,7 @@ def plot_variance_of_kernels(
                     side = "SW" if method.startswith("sw") else "densities"
                     _draw_curve(axis, curve, look._replace(line=line), f"{side}, {sign}{value}")
             axis.set_title(f"({next(letters)}) {PANEL_TITLES[experiment]}: {title}")
-            _finish(axis, min(n_components, _components(panel).max()))
-            # Below the panel: curves of some data leave no room in it.
-            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2, fontsize=6)
+            _finish(axis, min(n_components, _components(panel).max()), ncols=2)
         row[0].set_ylabel("Cumulative percent variance")
     add_data_note(figure, notes)
     return figure
@@ -143,7 +137,7 @@ def _draw_subsets(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
     subsets = rows[rows["metric"] == "subsampled_cpv"]
     values = subsets.groupby(_components(subsets))["value"]
     low, high = values.quantile(0.025), values.quantile(0.975)
-    axis.vlines(low.index, low, high, color=colour, linewidth=3, alpha=0.5)
+    _draw_bars(axis, low.index, low, high, colour)
 
 
 def _name_subsets(axis: Axes, rows: pd.DataFrame) -> None:
@@ -151,12 +145,27 @@ def _name_subsets(axis: Axes, rows: pd.DataFrame) -> None:
     shares = sorted(rows.loc[rows["metric"] == "subsampled_cpv_share", "value"].unique())
     size = "".join(f" of {100 * share:.3g} %" for share in shares)
     label = f"95 % of subsets{size} of the images"
-    axis.vlines([], [], [], color="#5B5B5B", linewidth=3, alpha=0.5, label=label)
+    _draw_bars(axis, [np.nan], [np.nan], [np.nan], "#5B5B5B", label=label)
 
 
-def _finish(axis: Axes, n_components: int) -> None:
+def _draw_bars(axis: Axes, x: Any, low: Any, high: Any, colour: str, label: str = "") -> None:
+    """Draw bars with caps; a white rim sets them off from the curve that they stand on."""
+    middle, half = np.add(low, high) / 2, np.subtract(high, low) / 2
+    axis.errorbar(
+        x, middle, half, fmt="none", color="white", zorder=3,
+        elinewidth=2.6, capthick=2.6, capsize=3.8,
+    )  # fmt: skip
+    axis.errorbar(
+        x, middle, half, fmt="none", color=colour, zorder=3.1,
+        elinewidth=1, capthick=1, capsize=3, label=label,
+    )  # fmt: skip
+
+
+def _finish(axis: Axes, n_components: int, ncols: int) -> None:
     axis.set_xscale("log")
     axis.set_xlim(0.95, n_components)
     axis.set_ylim(0, 101)
     axis.xaxis.set_major_formatter("{x:.0f}")
     axis.set_xlabel("Number of components")
+    # Below the panel: curves of some data leave no room in it.
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=ncols)
