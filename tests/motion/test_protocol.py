@@ -50,7 +50,7 @@ def models(sequences):
 
 def hierarchy(method, sequences, models, **changes):
     settings = HierarchySettings(**{**HIERARCHY.__dict__, **changes})
-    return cluster_motions(method, sequences, models, HMMS, settings, **SEED)
+    return cluster_motions([method], sequences, models, HMMS, settings, **SEED)
 
 
 def found(labels, log_likelihoods=None):
@@ -181,7 +181,7 @@ def test_log_likelihood_of_the_centre_of_the_own_cluster():
     settings = HierarchySettings(
         levels=(1,), n_init=1, max_iter=5, length=3, power=0.5, dtm_states=1, time_limit_s=600
     )
-    runs, _ = cluster_motions("vhem", sequences, models, one, settings, **SEED)
+    runs, _ = cluster_motions(["vhem"], sequences, models, one, settings, **SEED)
     # One Gaussian for all: mean of the means, mean of the variances plus variance of the means.
     means, variances = models[0].means[:, 0, 0], models[0].covars[:, 0, 0]
     mean, deviation = means.mean(axis=0), np.sqrt(variances.mean(axis=0) + means.var(axis=0))
@@ -285,7 +285,7 @@ def test_a_failure_is_kept_and_the_other_trials_go_on(
     failing(how)
     settings = HierarchySettings(**{**HIERARCHY.__dict__, "time_limit_s": limit})
     runs, timings = cluster_motions(
-        "failing", sequences, models, HMMS, settings, log="job.log", **SEED
+        ["failing"], sequences, models, HMMS, settings, log="job.log", **SEED
     )
     assert re.match(reason, runs["failures"][1])
     assert runs["logs"].tolist() == ["", "job.log", ""]
@@ -388,13 +388,22 @@ def test_similar_motions_meet_at_the_top(sequences, models):
         assert len(set(top[:4])) == len(set(top[4:])) == 1
 
 
-def test_a_trial_does_not_depend_on_its_block(sequences, models):
-    together, _ = hierarchy("shem_10", sequences, models)
-    apart = [hierarchy("shem_10", sequences, {t: models[t]})[0] for t in models]
-    joined = join_blocks(apart)["shem_10"]
-    for key, array in joined.items():
-        np.testing.assert_array_equal(array, together[key], err_msg=key)
-    assert len(set(together["seeds"])) == 3
+def test_a_trial_does_not_depend_on_its_block_nor_on_the_methods_beside_it(sequences, models):
+    methods = ["parameter_kmeans", "shem_10"]
+    settings = (HMMS, HIERARCHY)
+    block, timings = cluster_motions(methods, sequences, models, *settings, **SEED)
+    assert [(row["method"], row["repeat"]) for row in timings] == [
+        (method, trial) for method in methods for trial in models
+    ]
+    together = join_blocks([block])
+    apart = join_blocks(
+        hierarchy(method, sequences, {t: models[t]})[0] for t in models for method in methods
+    )
+    assert list(apart) == list(together) == ["shem_10", "parameter_kmeans"]
+    for method, runs in apart.items():
+        for key, array in runs.items():
+            np.testing.assert_array_equal(array, together[method][key], err_msg=key)
+        assert len(set(runs["seeds"])) == 3
 
 
 def test_trials_differ_and_repeat(sequences, models):

@@ -22,7 +22,7 @@ def rules(repository):
 
 def test_every_rule_has_log_environment_and_a_script_of_its_name_that_decides(repository):
     found = rules(repository)
-    assert len(found) >= 40
+    assert len(found) >= 35
     for room, name, body in found:
         assert re.search(r"^ +log:", body, re.MULTILINE), name
         assert "envs/replication.yaml" in body, name

@@ -48,7 +48,6 @@ MOTION_RULES = {
     "plot_nips2012_fig1",
     "plot_extra_motion_clusters",
     "measure_motion_convergence",
-    "collect_motion_convergence",
     "plot_extra_motion_convergence",
 }
 MUSIC_RULES = {
@@ -57,8 +56,7 @@ MUSIC_RULES = {
     "split_songs",
     "make_song_features",
     "fit_song_models",
-    "fit_tag_models",
-    "score_songs",
+    "tag_songs",
     "evaluate_tagging",
     "compare_estimation",
     "measure_memory",

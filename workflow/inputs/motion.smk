@@ -1,26 +1,27 @@
 # What the rules of rules/motion.smk ask for.
-def motion_blocks(variant, only=None, pattern="runs/motion/{variant}/{block}.npz"):
-    """Blocks of trials of all (or only some) methods of a variant of the motion experiment."""
+def motion_parts(variant):
+    """Methods by the jobs that run them: those that take long have jobs of their own."""
     trials = settings("motion", "trials" if variant == "main" else "sensitivity")
     methods = MOTION_METHODS if variant == "main" else trials["methods"]
+    slow = settings("motion", "trials")["slow_methods"]
+    quick = [method for method in methods if method not in slow]
+    parts = {method: [method] for method in methods if method in slow}
+    return {"quick": quick, **parts} if quick else parts
+
+
+def motion_blocks(
+    variant, only=MOTION_METHODS, pattern="runs/motion/{variant}/{block}.npz"
+):
+    """Blocks of trials of a variant of the motion experiment that hold some of the methods."""
     sizes = settings("motion", "trials")
-    sizes = {
-        method: sizes["slow_block" if method in sizes["slow_methods"] else "block"]
-        for method in MOTION_METHODS
-    }
+    repeats = (sizes if variant == "main" else settings("motion", "sensitivity"))["repeats"]
     return [
-        results(pattern.format(variant=variant, block=f"{method}_{first}-{last}"))
-        for method in only or methods
-        for first, last in repeat_blocks(trials["repeats"], sizes[method])
-    ]
-
-
-def convergence_blocks(folder):
-    """Blocks of trials that are followed in time."""
-    trials = settings("motion", "trials")
-    return [
-        results(f"{folder}/motion_convergence/{first}-{last}.csv")
-        for first, last in repeat_blocks(trials["repeats"], trials["block"])
+        results(pattern.format(variant=variant, block=f"{part}_{first}-{last}"))
+        for part, methods in motion_parts(variant).items()
+        if {*only} & {*methods}
+        for first, last in repeat_blocks(
+            repeats, sizes["block" if part == "quick" else "slow_block"]
+        )
     ]
 
 

@@ -108,10 +108,10 @@ def music_blocks(collection):
     ]
 
 
-def music_runs(collection):
+def music_runs(collection, folder="runs", suffix="npz"):
     """Scores of the songs of a collection by all methods."""
     return [
-        results(f"runs/music/{collection}/{block}.npz")
+        results(f"{folder}/music/{collection}/{block}.{suffix}")
         for block in music_blocks(collection)
     ]
 
@@ -126,9 +126,5 @@ def music_timings():
             for kind in sorted(kinds)
             for path in music_song_models("cal500", kind, "timings", "csv")
         ),
-        *(
-            results(f"timings/music/cal500/{stage}_{block}.csv")
-            for block in music_blocks("cal500")
-            for stage in ("tags", "scores")
-        ),
+        *music_runs("cal500", "timings", "csv"),
     ]

@@ -45,15 +45,16 @@ rule cluster_motions:
         sequences=results("features/motion/{variant}/sequences.npz"),
         models=block_models,
     output:
-        runs=results("runs/motion/{variant}/{method}_{first}-{last}.npz"),
-        timing=results("timings/motion/{variant}/{method}_{first}-{last}.csv"),
+        runs=results("runs/motion/{variant}/{part}_{first}-{last}.npz"),
+        timing=results("timings/motion/{variant}/{part}_{first}-{last}.csv"),
     log:
-        results("logs/cluster_motions/{variant}_{method}_{first}-{last}.log"),
+        results("logs/cluster_motions/{variant}_{part}_{first}-{last}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
         code=code_of("motion/cluster_motions"),
         seed=config["seed"],
+        methods=lambda wildcards: motion_parts(wildcards.variant)[wildcards.part],
         hmms=lambda wildcards: variant_settings("motion", wildcards.variant, "hmms"),
         hierarchy=lambda wildcards: variant_settings(
             "motion", wildcards.variant, "hierarchy"
@@ -93,47 +94,30 @@ rule score_motions:
 
 rule measure_motion_convergence:
     input:
+        summary=summary("motion"),
         sequences=results("features/motion/main/sequences.npz"),
     output:
-        metrics=results("runs/motion_convergence/{first}-{last}.csv"),
-        timings=results("timings/motion_convergence/{first}-{last}.csv"),
+        metrics=results("metrics/motion_convergence.csv"),
+        timings=results("timings/motion_convergence.csv"),
     log:
-        results("logs/measure_motion_convergence/{first}-{last}.log"),
+        results("logs/measure_motion_convergence.log"),
     conda:
         "../../envs/replication.yaml"
     params:
         code=code_of("motion/measure_motion_convergence"),
         seed=config["seed"],
+        repeats=settings("motion", "trials")["repeats"],
         hmms=settings("motion", "hmms"),
         hierarchy=settings("motion", "hierarchy"),
     script:
         "../scripts/motion/measure_motion_convergence.py"
 
 
-rule collect_motion_convergence:
-    input:
-        metrics=convergence_blocks("runs"),
-        timings=convergence_blocks("timings"),
-        summary=summary("motion"),
-    output:
-        metrics=results("metrics/motion_convergence.csv"),
-        timings=results("timings/motion_convergence.csv"),
-    log:
-        results("logs/collect_motion_convergence.log"),
-    conda:
-        "../../envs/replication.yaml"
-    params:
-        code=code_of("motion/collect_motion_convergence"),
-    script:
-        "../scripts/motion/collect_motion_convergence.py"
-
-
 rule select_motions:
     input:
         manifest=manifest("motion"),
         sequences=results("features/motion/main/sequences.npz"),
-        vhem=motion_blocks("main", ["vhem"]),
-        ppk_sc=motion_blocks("main", ["ppk_sc"]),
+        runs=motion_blocks("main", ["vhem", "ppk_sc"]),
     output:
         hierarchies=results("figdata/motion_hierarchies.csv"),
         exemplars=results("figdata/motion_exemplars.npz"),

@@ -60,45 +60,28 @@ rule fit_song_models:
         "../scripts/music/fit_song_models.py"
 
 
-rule fit_tag_models:
+rule tag_songs:
     input:
         split=results("features/music/{collection}/split.npz"),
         base=tag_model_base,
+        features=method_features,
     output:
         models=results("models/music/{collection}/tags_{method}_{first}-{last}.npz"),
-        timing=results("timings/music/{collection}/tags_{method}_{first}-{last}.csv"),
+        scores=results("runs/music/{collection}/{method}_{first}-{last}.npz"),
+        timing=results("timings/music/{collection}/{method}_{first}-{last}.csv"),
     log:
-        results("logs/fit_tag_models/{collection}_{method}_{first}-{last}.log"),
+        results("logs/tag_songs/{collection}_{method}_{first}-{last}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
-        code=code_of("music/fit_tag_models"),
+        code=code_of("music/tag_songs"),
         seed=config["seed"],
         experiment=music_experiment,
         sequences=music_sequences(),
         songs=settings("music", "songs"),
         tags=settings("music", "tags"),
     script:
-        "../scripts/music/fit_tag_models.py"
-
-
-rule score_songs:
-    input:
-        split=results("features/music/{collection}/split.npz"),
-        features=method_features,
-        models=results("models/music/{collection}/tags_{method}_{first}-{last}.npz"),
-    output:
-        scores=results("runs/music/{collection}/{method}_{first}-{last}.npz"),
-        timing=results("timings/music/{collection}/scores_{method}_{first}-{last}.csv"),
-    log:
-        results("logs/score_songs/{collection}_{method}_{first}-{last}.log"),
-    conda:
-        "../../envs/replication.yaml"
-    params:
-        code=code_of("music/score_songs"),
-        sequences=music_sequences(),
-    script:
-        "../scripts/music/score_songs.py"
+        "../scripts/music/tag_songs.py"
 
 
 rule evaluate_tagging:

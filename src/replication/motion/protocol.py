@@ -20,7 +20,7 @@ import contextlib
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time
 from typing import Any
@@ -185,7 +185,7 @@ def fit_hmms(
 
 
 def cluster_motions(
-    method: str,
+    methods: Iterable[str],
     sequences: Sequence[Floats],
     models: Mapping[int, H3M],
     hmms: HMMSettings,
@@ -195,12 +195,12 @@ def cluster_motions(
     experiment: str,
     log: str = "",
 ) -> tuple[dict[str, AnyArray], list[dict[str, Any]]]:
-    """Build the hierarchy of every trial by one method.
+    """Build the hierarchy of every trial by every method, a method after the other.
 
     Parameters
     ----------
-    method : str
-        A key of :data:`METHODS`.
+    methods : iterable of str
+        Keys of :data:`METHODS`.
     sequences : sequence of ndarray of shape (n_frames_i, n_features)
     models : mapping of int to H3M
         The HMMs of each trial, as :func:`fit_hmms` returns them.
@@ -214,49 +214,42 @@ def cluster_motions(
     Returns
     -------
     runs : dict of ndarray
-        ``method`` (), ``trials`` and ``seeds`` (T,), ``labels`` (T, L, n), ``log_likelihoods``
-        (T, L, n) of each sequence under the centre of its cluster in nats, ``iterations``,
-        ``converged`` and ``graph_parts`` (T, L), ``failures`` (T,): why a method failed on a trial,
-        else empty, ``logs`` (T,): where more is said. A trial that failed has labels of -1 and
-        else NaN.
+        A row a method and trial: ``methods``, ``trials`` and ``seeds`` (R,), ``labels`` (R, L, n),
+        ``log_likelihoods`` (R, L, n) of each sequence under the centre of its cluster in nats,
+        ``iterations``, ``converged`` and ``graph_parts`` (R, L), ``failures`` (R,): why the method
+        failed on the trial, else empty, ``logs`` (R,): where more is said. Where it failed, labels
+        are -1 and all else NaN.
     timings : list of dict
         Rows with the metric ``seconds``: processor time of the whole hierarchy, without the first
         level and without compiling. Unlike time on the clock it does not depend on what else runs.
         Trials that failed have none.
     """
-    trials = list(models)
-    states = [repetition_seed(seed, f"{experiment}/hierarchy", trial) for trial in trials]
-    with contextlib.suppress(*_FAILURES), _time_limit(hierarchy.time_limit_s):
-        _warm_up(method, sequences, models[trials[0]], hmms, hierarchy)
     runs, timings = [], []
-    for trial, state in zip(trials, states, strict=True):
-        try:
-            with _time_limit(hierarchy.time_limit_s):
-                base = _base(method, sequences, models[trial], hierarchy)
-                estimator = METHODS[method](hmms, hierarchy, len(sequences))
-                estimator.set_params(n_init=hierarchy.n_init, random_state=state)
-                begun = process_time()
-                found = cluster_hierarchy(base, hierarchy.levels, estimator)
-                seconds = process_time() - begun
-                runs.append(_describe(found, sequences))
-        except _FAILURES as error:
-            print(f"{method} failed on trial {trial}:", file=sys.stderr)
-            traceback.print_exc()
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            runs.append({**_failure(reason, len(hierarchy.levels), len(sequences)), "logs": log})
-            continue
-        timings.append(
-            {
-                "method": method,
-                "repeat": trial,
-                "seed": state,
-                "metric": "seconds",
-                "value": seconds,
-            }
-        )
-    columns = {key: np.array([run[key] for run in runs]) for key in runs[0]}
-    shared = {"method": np.array(method), "trials": np.array(trials), "seeds": np.array(states)}
-    return {**shared, **columns}, timings
+    for method in methods:
+        with contextlib.suppress(*_FAILURES), _time_limit(hierarchy.time_limit_s):
+            _warm_up(method, sequences, next(iter(models.values())), hmms, hierarchy)
+        for trial, first_level in models.items():
+            state = repetition_seed(seed, f"{experiment}/hierarchy", trial)
+            row = {"methods": method, "trials": trial, "seeds": state}
+            try:
+                with _time_limit(hierarchy.time_limit_s):
+                    base = _base(method, sequences, first_level, hierarchy)
+                    estimator = METHODS[method](hmms, hierarchy, len(sequences))
+                    estimator.set_params(n_init=hierarchy.n_init, random_state=state)
+                    begun = process_time()
+                    found = cluster_hierarchy(base, hierarchy.levels, estimator)
+                    seconds = process_time() - begun
+                    runs.append({**row, **_describe(found, sequences)})
+            except _FAILURES as error:
+                print(f"{method} failed on trial {trial}:", file=sys.stderr)
+                traceback.print_exc()
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                failure = _failure(reason, len(hierarchy.levels), len(sequences))
+                runs.append({**row, **failure, "logs": log})
+                continue
+            timing = {"method": method, "repeat": trial, "seed": state}
+            timings.append({**timing, "metric": "seconds", "value": seconds})
+    return {key: np.array([run[key] for run in runs]) for key in runs[0]}, timings
 
 
 # What a method's own numbers can bring about. Any other exception is a mistake in the program.

@@ -38,6 +38,7 @@ from replication.motion.skeleton import (
     refer,
     rest_sides,
 )
+from replication.registry import MOTION_METHODS
 from replication.seeds import repetition_seed
 
 __all__ = [
@@ -63,24 +64,21 @@ def join_blocks(
     Parameters
     ----------
     blocks : iterable of mapping
-        What :func:`replication.motion.protocol.cluster_motions` found, several blocks of
-        trials a method.
+        What :func:`replication.motion.protocol.cluster_motions` found, blocks of methods and
+        trials.
 
     Returns
     -------
     dict of dict of ndarray
-        For each method the same arrays with all its trials.
+        For each method the same arrays with all its trials; methods in the registry's order.
     """
-    by_method: dict[str, list[Mapping[str, AnyArray]]] = {}
-    for block in blocks:
-        by_method.setdefault(str(block["method"]), []).append(block)
+    parts = list(blocks)
+    rows = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    methods = rows.pop("methods")
     return {
-        method: {
-            key: np.concatenate([part[key] for part in parts])
-            for key in parts[0]
-            if key != "method"
-        }
-        for method, parts in by_method.items()
+        method: {key: column[methods == method] for key, column in rows.items()}
+        for method in MOTION_METHODS
+        if method in methods
     }
 
 

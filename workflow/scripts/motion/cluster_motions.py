@@ -15,7 +15,7 @@ start_job(snakemake)
 names = snakemake.wildcards
 trials = range(int(names.first), int(names.last) + 1)
 runs, timings = cluster_motions(
-    names.method,
+    snakemake.params.methods,
     MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences,
     dict(zip(trials, map(H3M.load, snakemake.input.models), strict=True)),
     HMMSettings(**snakemake.params.hmms),

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 start_job(snakemake)
 motions = MotionSet.from_arrays(np.load(snakemake.input.sequences))
-found = join_blocks(map(np.load, [*snakemake.input.vhem, *snakemake.input.ppk_sc]))
-write_table(snakemake.output.hierarchies, shown_hierarchies(motions, found))
+found = join_blocks(map(np.load, snakemake.input.runs))
+shown = {method: found[method] for method in ("vhem", "ppk_sc")}
+write_table(snakemake.output.hierarchies, shown_hierarchies(motions, shown))
 recordings = load_recordings(
     read_manifest(snakemake.input.manifest),
     snakemake.params.raw,

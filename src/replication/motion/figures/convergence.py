@@ -26,7 +26,7 @@ def plot_convergence(
     Parameters
     ----------
     metrics, timings : pandas.DataFrame
-        Rows as written by the rule ``collect_motion_convergence``. The time on the left-hand side
+        Rows as written by the rule ``measure_motion_convergence``. The time on the left-hand side
         begins with the HMMs of the sequences learned; on the right-hand side VHEM's holds learning
         them.
     notes : iterable of mappings
