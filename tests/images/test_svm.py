@@ -342,7 +342,7 @@ def test_search_that_skips_cells_chooses_what_the_whole_grid_would(data, noise):
     points = rng.normal(size=(N_CLASSES, 4))[labels] + noise * rng.normal(size=(len(labels), 4))
     distance = ((points[:, None] - points) ** 2).sum(axis=-1)
     grid = svm.Grid(C=(0.01, 0.1, 1.0, 10.0, 100.0, 1e3), gamma=(0.01, 0.1, 1.0, 10.0), degree=())
-    rows = run({"density_distance": distance}, labels, ["rbf"], grid, repeats=range(3))
+    rows = run({"density_distance": distance}, labels, ["rbf"], grid)
     chosen = [
         (C["value"], parameter["value"])
         for C, parameter in zip(rows[1::4], rows[2::4], strict=True)
