@@ -1,3 +1,4 @@
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -69,7 +70,8 @@ def results(path):
 def code_of(script, *modules):
     """What of src decides the results of a script, besides what its rule names as modules."""
     path = Path(workflow.basedir, "workflow/scripts", f"{script}.py")
-    return lambda wildcards: code_digest(path, *modules)
+    digest = cache(lambda: code_digest(path, *modules))
+    return lambda wildcards: digest()
 
 
 def enabled_experiments(*experiments):

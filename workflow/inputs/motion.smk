@@ -14,13 +14,13 @@ def motion_blocks(
 ):
     """Blocks of trials of a variant of the motion experiment that hold some of the methods."""
     sizes = settings("motion", "trials")
-    repeats = (sizes if variant == "main" else settings("motion", "sensitivity"))["repeats"]
+    trials = sizes if variant == "main" else settings("motion", "sensitivity")
     return [
         results(pattern.format(variant=variant, block=f"{part}_{first}-{last}"))
         for part, methods in motion_parts(variant).items()
         if {*only} & {*methods}
         for first, last in repeat_blocks(
-            repeats, sizes["block" if part == "quick" else "slow_block"]
+            trials["repeats"], sizes["block" if part == "quick" else "slow_block"]
         )
     ]
 
