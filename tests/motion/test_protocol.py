@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.metrics import adjusted_rand_score, rand_score
 
 from replication.motion import protocol as motion
 from replication.motion.convergence import measure_convergence
@@ -115,6 +116,17 @@ def test_scores_by_hand():
     assert value(rows, "together_at_level_2", "a/c") == 0
     assert value(rows, "together_at_level_4", "b/c") == 1
     assert not [r for r in rows if r["item"] == "c/c"], "one sequence has no pairs"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rand_indices_are_those_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    n, (n_classes, n_clusters) = rng.integers(2, 20), rng.integers(1, 6, size=2)
+    labels, clusters = rng.integers(n_classes, size=n), rng.integers(n_clusters, size=n)
+    nobody = np.full(n, "1")
+    rows = score_hierarchies(labels.astype(str), nobody, {"m": found([[clusters] * 3])})
+    assert value(rows, "rand_index", 2) == rand_score(labels, clusters)
+    assert value(rows, "adjusted_rand_index", 2) == adjusted_rand_score(labels, clusters)
 
 
 def test_clustering_by_subject_is_scored_on_every_level():

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score, rand_score
 
 from replication.arrays import AnyArray
 from replication.motion.cmu_mocap import Recordings
@@ -157,15 +156,31 @@ def _rows(shared: Mapping[str, Any], scores: Mapping[str, float]) -> Iterator[di
         yield {**shared, "metric": metric, "value": value}
 
 
+def _rand_indices(labels: AnyArray, clusters: AnyArray) -> dict[str, float]:
+    """Count pairs for the Rand index and the adjusted one (Hubert and Arabie).
+
+    As scikit-learn's, whose import would take longer than all else that scores motions.
+    """
+    alike, together = labels[:, None] == labels, clusters[:, None] == clusters
+    n_pairs = len(labels) * (len(labels) - 1)
+    both = int((alike & together).sum()) - len(labels)
+    alike_only, together_only = int((alike & ~together).sum()), int((together & ~alike).sum())
+    neither = n_pairs - both - alike_only - together_only
+    by_chance = (both + alike_only) * (alike_only + neither)
+    by_chance += (both + together_only) * (together_only + neither)
+    excess = 2 * (both * neither - alike_only * together_only)
+    differ = alike_only + together_only
+    return {
+        "rand_index": (both + neither) / n_pairs,
+        "adjusted_rand_index": excess / by_chance if differ else 1.0,
+    }
+
+
 def _score_level(
     shared: Mapping[str, Any], level: int, labels: AnyArray, clusters: AnyArray
 ) -> Iterator[dict[str, Any]]:
     """Rows on how the clusters of a level agree with the classes."""
-    agreement = {
-        "rand_index": float(rand_score(labels, clusters)),
-        "adjusted_rand_index": float(adjusted_rand_score(labels, clusters)),
-    }
-    yield from _rows({**shared, "item": level}, agreement)
+    yield from _rows({**shared, "item": level}, _rand_indices(labels, clusters))
     classes = np.unique(labels)
     same_cluster = clusters[:, None] == clusters
     shares = same_cluster / same_cluster.sum(axis=1, keepdims=True)
@@ -275,7 +290,10 @@ def median_trial(labels: AnyArray, runs: Mapping[str, AnyArray]) -> int:
     if not worked.size:
         raise ValueError(f"the method failed on every trial: {runs['failures'][0]}")
     rand = np.array(
-        [[rand_score(labels, level) for level in runs["labels"][trial]] for trial in worked]
+        [
+            [_rand_indices(labels, level)["rand_index"] for level in runs["labels"][trial]]
+            for trial in worked
+        ]
     )
     return int(worked[np.abs(rand - np.median(rand, axis=0)).sum(axis=1).argmin()])
 
