@@ -413,6 +413,36 @@ def test_levels_of_a_hierarchy_are_compared_one_by_one(chosen, verdict):
     assert row["low"] < row["value"] < row["high"]
 
 
+@pytest.mark.parametrize(
+    ("third", "verdict"),
+    [
+        (0.5, "reproduced"),
+        (0.795, "not reproduced"),  # by less than resampling moves it
+        (0.9, "not reproduced"),  # a is above b, by less than before
+    ],
+)
+def test_a_gap_that_grows_from_level_to_level(third, verdict):
+    rule = {"name": "level_trend", "metric": "m", "pairs": [["a", "b"]], "levels": [2, 3]}
+    rows = levels("m", a=(0.9, 1.0), b=(0.7, third))
+    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["value"] == pytest.approx(0.8 - third)
+    assert row["reason"].startswith("m, a - b, on level 3 less on level 2: ")
+
+
+def test_a_gap_is_followed_within_each_draw():
+    """Draws that move both levels alike say nothing against the trend."""
+    rule = {"name": "level_trend", "metric": "m", "pairs": [["a", "b"]], "levels": [2, 3]}
+    rows = levels("m", a=(0.9, 1.0), b=(0.7, 0.7))
+    noise = np.random.default_rng(2).normal(scale=10, size=10)
+    for row in rows:
+        if row["metric"] == "resampled_m" and row["method"] == "a":
+            row["value"] += noise[row["repeat"]]
+    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    assert row["verdict"] == "reproduced"
+    assert row["high"] < 1
+
+
 @pytest.mark.parametrize(("bound", "verdict"), [(0.5, "reproduced"), (0.9, "not reproduced")])
 def test_bound_on_trials_is_met_by_their_percentiles(bound, verdict):
     rows = [

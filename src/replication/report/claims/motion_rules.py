@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,20 +14,42 @@ from replication.report.statistics import percentile_interval
 __all__ = ["MOTION_RULES"]
 
 
+def _level_gaps(
+    scores: pd.DataFrame, metric: str, a: str, b: str, levels: list[int]
+) -> list[tuple[float, pd.Series]]:
+    """Difference a - b of mean scores on each level, and its resampled values by their draw."""
+    means = {m: select(scores, metric, m).groupby("item")["value"].mean() for m in (a, b)}
+    draws = paired(scores, f"resampled_{metric}", ["item", "repeat"], a, b)
+    # Scores have items of other kinds too, hence read back as text.
+    return [
+        (means[a][item] - means[b][item], draws.xs(item, level="item")) for item in map(str, levels)
+    ]
+
+
 def _level_difference(
     scores: pd.DataFrame, metric: str, pairs: list[list[str]], levels: list[int]
 ) -> list[Comparison]:
     """Scores on levels of a hierarchy: paired differences over resampled trials and sequences."""
     comparisons = []
     for a, b in pairs:
-        means = {m: select(scores, metric, m).groupby("item")["value"].mean() for m in (a, b)}
-        draws = paired(scores, f"resampled_{metric}", ["item", "repeat"], a, b)
-        for level in levels:
-            # Scores have items of other kinds too, hence read back as text.
-            value = means[a][str(level)] - means[b][str(level)]
-            chosen = draws[draws.index.get_level_values("item") == str(level)]
-            interval = percentile_interval(value, chosen)
+        gaps = _level_gaps(scores, metric, a, b, levels)
+        for level, gap in zip(levels, gaps, strict=True):
+            interval = percentile_interval(*gap)
             name = f"{metric} on level {level}, {a} - {b}"
+            comparisons.append(Comparison(name, interval, interval.low > 0))
+    return comparisons
+
+
+def _level_trend(
+    scores: pd.DataFrame, metric: str, pairs: list[list[str]], levels: list[int]
+) -> list[Comparison]:
+    """How much more two methods differ on a level than on the one below, draw by draw."""
+    comparisons = []
+    for a, b in pairs:
+        gaps = zip(levels, _level_gaps(scores, metric, a, b, levels), strict=True)
+        for (lower, (before, below)), (upper, (after, above)) in pairwise(gaps):
+            interval = percentile_interval(after - before, above - below)
+            name = f"{metric}, {a} - {b}, on level {upper} less on level {lower}"
             comparisons.append(Comparison(name, interval, interval.low > 0))
     return comparisons
 
@@ -106,5 +129,6 @@ MOTION_RULES: Mapping[str, Callable[..., list[Comparison]]] = {
     "convergence_ratio": _convergence_ratio,
     "cost_ratio": _cost_ratio,
     "level_difference": _level_difference,
+    "level_trend": _level_trend,
     "trial_bound": _trial_bound,
 }
