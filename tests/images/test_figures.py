@@ -253,6 +253,8 @@ def test_both_panels_have_the_same_rows_and_the_same_width(accuracies):
     left, right = figure.axes
     assert left.bbox.width == pytest.approx(right.bbox.width)
     assert left.get_ylim() == right.get_ylim()
+    # Names stand once: the room of the second list goes to the panels.
+    assert not right.yaxis.get_tick_params()["labelleft"]
     own = markers(left)
     assert len(markers(right)) == len(own) + 1
     assert set(own) < set(markers(right))
