@@ -22,7 +22,7 @@ from replication.registry import EXPERIMENTS
 from replication.report.statistics import corrected_resampled_t
 from sliced_wasserstein import squared_distances
 
-IMAGES = {"faces": "features/faces/images.csv", "textures": "data/uiuc_texture.csv"}
+IMAGES = {"faces": "features/faces/main/images.csv", "textures": "data/uiuc_texture.csv"}
 EXPONENTS = (0, 1, 2, 3, 4)
 HEADER = (
     *("p", "correlation with SW^2", "rank correlation"),
@@ -76,7 +76,7 @@ def main() -> None:
             lambda name, train: {FAMILIES["rbf"].matrix: distance}[name],
             images["label"].to_numpy(),
             ["rbf"],
-            Grid(svm["C"], svm["gamma"], svm["degree"]),
+            Grid(**{key: svm[key] for key in Grid._fields}),
             repeats=range(arguments.repeats),
             n_folds=svm["folds"],
             n_inner_folds=svm["inner_folds"],

@@ -53,7 +53,7 @@ _SETTINGS = ("images", "dictionary", "density", "cooccurrence", "sliced_wasserst
 _SVM_SETTINGS = ("folds", "inner_folds", "C", "gamma", "degree")
 
 #: List of the images of an experiment, in the run's folder.
-_IMAGES = {"faces": "features/faces/images.csv", "textures": "data/uiuc_texture.csv"}
+_IMAGES = {"faces": "features/faces/main/images.csv", "textures": "data/uiuc_texture.csv"}
 
 
 class BlockError(ValueError):

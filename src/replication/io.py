@@ -259,9 +259,11 @@ def save_arrays(path: str | os.PathLike[str], **arrays: npt.NDArray[Any]) -> Non
 def read_metrics(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     """Read and join tables of scores; what a row leaves empty stays the empty string.
 
-    A run without experiments has no scores: an empty table with the columns of one.
+    A run without experiments, or variants, has no scores: an empty table with the columns of one.
     """
     tables = [pd.read_csv(path, keep_default_na=False) for path in paths]
+    # The columns of an empty table have no type of their own, and would take it from others.
+    tables = [table for table in tables if not table.empty]
     if not tables:
         return pd.DataFrame(columns=list(METRIC_COLUMNS))
     return pd.concat(tables, ignore_index=True)

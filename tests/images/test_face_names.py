@@ -30,8 +30,12 @@ def test_the_job_of_the_densities_names_a_face_of_a_later_block(tmp_path, reposi
     job = SimpleNamespace(
         log=["unused"],
         input=SimpleNamespace(hoggles=blocks, images=folder / "images.csv"),
-        output=SimpleNamespace(densities=str(tmp_path / "densities.npy")),
-        params=SimpleNamespace(density={"reading": "minmax"}),
+        output=SimpleNamespace(
+            densities=str(tmp_path / "densities.npy"), images=str(tmp_path / "chosen.csv")
+        ),
+        params=SimpleNamespace(
+            density={"reading": "minmax"}, selection={"natural": True, "copies": True}
+        ),
     )
     script = repository / "workflow/scripts/images/make_face_densities.py"
     with pytest.raises(ValueError, match=r"^Image/4\.jpg: is constant"):

@@ -93,7 +93,8 @@ def test_quality_by_class_and_dictionary(manifest):
     faces = np.stack([np.asarray(picture(seed)) for seed in range(4)])
     grey = faces @ np.array([0.299, 0.587, 0.114])
     images = manifest.assign(group=[0, 0, 2, 3])
-    rows = pd.DataFrame(inversion_rows(images, faces, {"main": grey, "atoms_32": -grey}))
+    inverses = {"main": grey, "atoms_32": -grey}
+    rows = pd.DataFrame(inversion_rows(images, faces, inverses, images.iloc[[0, 2]]))
     quality = rows[rows["metric"] == "grey_correlation"]
     values = quality.set_index(["variant", "item"])["value"]
     for item in ("CatHead", "HumanHead", "all"):
@@ -103,6 +104,7 @@ def test_quality_by_class_and_dictionary(manifest):
     assert counts["CatHead", "images"] == 2
     assert counts["CatHead", "copies"] == 1
     assert counts["HumanHead", "copies"] == 0
+    assert (counts["CatHead", "used"], counts["HumanHead", "used"]) == (1, 1)
 
 
 def test_classes_that_are_not_shown_have_no_sample(manifest, tmp_path):

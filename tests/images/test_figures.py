@@ -89,7 +89,7 @@ def clusterings():
                     rows.append({**step, "value": value})
             if method != "kmeans":
                 rows += [
-                    {**names, "variant": "gamma sweep", "item": g, "metric": metric, "value": g}
+                    {**names, "variant": f"gamma_{g}", "metric": metric, "value": g}
                     for g in (0.5, 1.0)
                     for metric in ("inertia", "v_measure")
                 ]
@@ -274,7 +274,7 @@ def test_accuracy_points_are_the_means(accuracies):
 
 def test_the_share_of_the_largest_class_is_drawn_where_it_is_known(accuracies):
     sizes = table(
-        {"method": "data", "item": label, "metric": "images", "value": n}
+        {"method": "data", "item": label, "metric": "used", "value": n}
         for label, n in (("a", 6), ("b", 30), ("c", 4))
     )
     figure = plot_accuracy(pd.concat([accuracies, sizes], ignore_index=True), [NOTE])

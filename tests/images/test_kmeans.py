@@ -101,11 +101,31 @@ def test_v_measure_of_the_last_iteration_is_the_final_one(data, run):
 
 def test_gaussian_inertia_vanishes_with_gamma_whatever_the_data(data):
     _, labels, matrices = data
-    rows = kmeans.sweep_gamma(
-        matrices, labels, gammas=[1e-4, 1.0], repeats=range(2), seed=0, experiment="test"
+    settings = {"repeats": 2, "gamma": 1.0, "sweep": [1e-4, 1.0], "sweep_repeats": 2}
+    rows = kmeans.score_kmeans(
+        matrices, labels, **settings, degree=2, resamples=3, seed=0, experiment="test"
     )
-    small = [r["value"] for r in rows if r["metric"] == "inertia" and r["item"] == 1e-4]
-    assert max(small) < 1e-2
+    swept = {
+        (row["method"], row["repeat"]): row["value"]
+        for row in rows
+        if row["metric"] == "inertia" and row.get("variant") == "gamma_0.0001"
+    }
+    gaussian = [value for (method, _), value in swept.items() if method != "kmeans"]
+    assert len(gaussian) == 4
+    assert max(gaussian) < 1e-2
+    # What knows no gamma stands there for comparison, with its own runs.
+    for method in ("kmeans", "sw_gaussian_kmeans"):
+        for metric in ("inertia", "resampled_inertia"):
+            main, again = (
+                [
+                    row["value"]
+                    for row in rows
+                    if (row["method"], row["metric"]) == (method, metric)
+                    if row.get("variant", "") == variant
+                ]
+                for variant in ("", "gamma_1")
+            )
+            np.testing.assert_allclose(again, main, rtol=1e-12)
 
 
 def test_random_labels_are_scored(run):

@@ -13,6 +13,7 @@ from replication.images.matrices import (
     compare_hog,
 )
 from replication.images.multiclass import SCHEMES, machine
+from replication.registry import MULTICLASS_SCHEMES
 from sliced_wasserstein import SlicedWassersteinEmbedding, median_squared_distance
 
 GRID = svm.Grid(C=(0.1, 1.0, 10.0, 100.0), gamma=(0.1, 1.0, 10.0), degree=(1, 2, 3))
@@ -124,17 +125,17 @@ def test_no_test_row_enters_a_fitted_quantity(data, method):
     inner = svm.stratified_folds(labels[train], None, 3, 0)
     poisoned = matrices[family.matrix].copy()
     poisoned[np.ix_(test, test)] = np.nan
-    scores = [
-        svm._score_fold(family, lambda name, rows, m=m: m, labels, train, test, inner, GRID)
-        for m in (matrices[family.matrix], poisoned)
-    ]
+
+    def score(matrix, labels):
+        choice = svm._choose(family, lambda *_: matrix, labels, train, test, inner, GRID)
+        return svm._score_choice(choice, labels[train], labels[test])
+
+    scores = [score(m, labels) for m in (matrices[family.matrix], poisoned)]
     assert scores[0] == scores[1]
     # Labels of test rows decide the score, never the choices.
     relabelled = labels.copy()
     relabelled[test] = N_CLASSES + 1
-    blind = svm._score_fold(
-        family, lambda name, rows: poisoned, relabelled, train, test, inner, GRID
-    )
+    blind = score(poisoned, relabelled)
     assert blind["accuracy"] == 0
     assert {**blind, "accuracy": None} == {**scores[0], "accuracy": None}
 
@@ -191,7 +192,7 @@ def test_an_exchanged_test_image_changes_no_prediction_but_its_own(method):
     np.testing.assert_array_equal(after[2][1:], before[2][1:])
 
 
-def test_one_versus_one_scores_what_cross_validation_scores():
+def test_other_schemes_are_other_machines_on_the_same_splits():
     matrix_of, labels = matrices_of(hills(8)), np.repeat(np.arange(N_KINDS), 8)
     order = np.random.default_rng(6).permutation(len(labels))
     # A third of the labels are wrong, so that folds differ.
@@ -199,23 +200,54 @@ def test_one_versus_one_scores_what_cross_validation_scores():
     grid = svm.Grid(C=(0.1, 1.0, 10.0), gamma=(0.25, 4.0), degree=(1, 2))
     methods = ["linear", "sw_gaussian", "sw_polynomial_1_train"]
     settings = {"repeats": [1, 3], "n_folds": 4, "seed": 2, "experiment": "test"}
-    scored = svm.cross_validate(matrix_of, labels, methods, grid, **settings)
-    compared = svm.compare_multiclass(matrix_of, labels, methods, grid, **settings)
+    alone = svm.cross_validate(matrix_of, labels, methods, grid, **settings)
+    rows = svm.cross_validate(
+        matrix_of,
+        labels,
+        methods,
+        grid,
+        **settings,
+        multiclass_methods=["linear", "sw_polynomial_1_train"],
+        multiclass_repeats=3,
+    )
+    assert [row for row in rows if "variant" not in row] == alone
     key = ("method", "repeat", "fold", "seed", "value")
-    expected = [tuple(row[k] for k in key) for row in scored if row["metric"] == "accuracy"]
+    votes = [
+        tuple(row[k] for k in key)
+        for row in alone
+        if row["metric"] == "accuracy" and row["method"] != "sw_gaussian" and row["repeat"] < 3
+    ]
+    assert len(votes) == 4 * 2
     found = {
-        scheme: [tuple(row[k] for k in key) for row in compared if row["variant"] == scheme]
+        scheme: [tuple(row[k] for k in key) for row in rows if row.get("variant") == scheme]
         for scheme in SCHEMES
     }
-    assert len(expected) == 2 * 4 * len(methods)
-    assert len({row[-1] for row in expected}) > 3
-    assert found["one_vs_one"] == expected
-    # The other schemes are other machines on the same splits.
+    assert set(SCHEMES) == set(MULTICLASS_SCHEMES[1:])
     for scheme in SCHEMES:
-        assert [row[:-1] for row in found[scheme]] == [row[:-1] for row in expected]
-    assert found["one_vs_rest"] != expected
-    assert {row["metric"] for row in compared} == {"accuracy"}
-    assert len(compared) == len(SCHEMES) * len(expected)
+        assert [row[:-1] for row in found[scheme]] == [row[:-1] for row in votes]
+    assert found["one_vs_rest"] != votes
+
+
+def test_raw_grids_are_in_units_of_the_data():
+    """A distance 4 times as large: the same machines with a quarter of gamma, if it is raw."""
+    labels = np.repeat(np.arange(N_KINDS), 8)
+    matrix_of = matrices_of(hills(8))
+    train, _ = next(iter(svm.stratified_folds(labels, None, 4, 0)))
+    median = median_squared_distance(matrix_of("sw_distance", train)[np.ix_(train, train)])
+
+    def scores(factor, gamma, scale):
+        def scaled(name, train):
+            return factor * matrix_of(name, train)
+
+        grid = svm.Grid((1.0, 10.0), gamma, (1,), scale)
+        settings = {"repeats": [0], "n_folds": 4, "seed": 0, "experiment": "test"}
+        rows = svm.cross_validate(scaled, labels, ["sw_gaussian"], grid, **settings)
+        return [row["value"] for row in rows if row["metric"] == "accuracy"]
+
+    gamma = np.array([0.01, 0.25])
+    assert scores(1.0, gamma, "relative") == scores(4.0, gamma, "relative")
+    assert scores(1.0, gamma / median, "raw") == scores(4.0, gamma / median / 4, "raw")
+    assert scores(1.0, gamma * 1e9, "raw") != scores(4.0, gamma / median / 4, "raw")
 
 
 def test_matrix_is_asked_for_with_training_rows_only(data):
@@ -243,7 +275,8 @@ def test_order_of_the_samples_does_not_change_what_is_learnt(data):
     ]:
         inner = svm.stratified_folds(y[tr], None, 3, 0)
         family = svm.FAMILIES["linear"]
-        scores.append(svm._score_fold(family, lambda name, rows, m=m: m, y, tr, te, inner, GRID))
+        choice = svm._choose(family, lambda name, rows, m=m: m, y, tr, te, inner, GRID)
+        scores.append(svm._score_choice(choice, y[tr], y[te]))
     assert scores[0] == scores[1]
 
 

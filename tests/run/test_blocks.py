@@ -20,7 +20,7 @@ CONFIG = {
     "seed": 1,
     "experiments": {
         "faces": {
-            "images": {"side": 96, "natural": True},
+            "images": {"side": 96, "natural": True, "copies": False},
             "dictionary": {"n_atoms": 8},
             "density": {"reading": "minmax"},
             "sliced_wasserstein": {"n_angles": 60},
@@ -46,7 +46,7 @@ CONFIG = {
 
 def start_run(folder, images="id\na\n"):
     for name, text in (
-        ("features/faces/images.csv", images),
+        ("features/faces/main/images.csv", images),
         ("models/faces/main/matrices.npz", "matrices"),
     ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -11,31 +11,74 @@ def not_shown(wildcards):
     return settings(wildcards.experiment, "samples").get("not_shown", [])
 
 
-def owner_of(variant, *parts):
+def variants_of(experiment):
+    """The main settings and the variants of an experiment that takes part in the run."""
+    if not enabled_experiments(experiment):
+        return []
+    return ["main", *settings(experiment, "sensitivity")["variants"]]
+
+
+#: Parts of the settings that densities depend on; an experiment has some of them.
+DENSITY_PARTS = ("cooccurrence", "images", "dictionary", "density")
+MATRIX_PARTS = (*DENSITY_PARTS, "sliced_wasserstein")
+
+
+def owner_of(experiment, variant, *parts):
     """The variant whose results serve a variant that does not change these parts."""
     if variant == "main":
         return variant
-    changes = settings("faces", "sensitivity")["variants"][variant]
+    changes = settings(experiment, "sensitivity")["variants"][variant]
     return variant if set(parts) & set(changes) else "main"
+
+
+def all_faces():
+    """All images of faces, with what is a copy of what."""
+    return results("features/faces/all.csv")
+
+
+def selection_of(variant):
+    """Which of them take part under a variant."""
+    images = variant_settings("faces", variant, "images")
+    return {key: images[key] for key in ("natural", "copies")}
+
+
+def variant_manifest(wildcards):
+    """List of the images that an experiment uses under a variant."""
+    if wildcards.experiment != "faces":
+        return manifest(wildcards.experiment)
+    owner = owner_of("faces", wildcards.variant, *DENSITY_PARTS)
+    return results(f"features/faces/{owner}/images.csv")
+
+
+def densities(wildcards):
+    """Densities of an experiment's variant."""
+    owner = owner_of(wildcards.experiment, wildcards.variant, *DENSITY_PARTS)
+    return results(f"features/{wildcards.experiment}/{owner}/densities.npy")
+
+
+def matrices(file):
+    """A file that the rule compute_matrices makes, of an experiment's variant."""
+
+    def path(wildcards):
+        owner = owner_of(wildcards.experiment, wildcards.variant, *MATRIX_PARTS)
+        return results(f"models/{wildcards.experiment}/{owner}/{file}")
+
+    return path
 
 
 def dictionary_file(variant):
     """Dictionary of HOGgles of a variant of the faces experiment."""
     # Only a dictionary that is learned from faces depends on their size.
-    return results(f"models/faces/{owner_of(variant, 'dictionary')}/dictionary.npz")
+    owner = owner_of("faces", variant, "dictionary")
+    return results(f"models/faces/{owner}/dictionary.npz")
 
 
 def dictionaries():
     """Dictionaries of all variants of the faces experiment that have one of their own."""
-    variants = (
-        ["main", *settings("faces", "sensitivity")["variants"]]
-        if enabled_experiments("faces")
-        else []
-    )
     return {
         variant: dictionary_file(variant)
-        for variant in variants
-        if owner_of(variant, "dictionary") == variant
+        for variant in variants_of("faces")
+        if owner_of("faces", variant, "dictionary") == variant
     }
 
 
@@ -45,14 +88,28 @@ def dictionary_training(wildcards):
     return "textures" if training == "with_textures" else "faces"
 
 
+def dictionary_images(wildcards):
+    """List of the images that a dictionary is learned from."""
+    experiment = dictionary_training(wildcards)
+    return all_faces() if experiment == "faces" else manifest(experiment)
+
+
 def resized_faces(variant):
     """All faces at the size of a variant of the faces experiment."""
-    return results(f"features/faces/{owner_of(variant, 'images')}/faces.npy")
+    return results(f"features/faces/{hoggles_owner(variant, 'images')}/faces.npy")
+
+
+def hoggles_owner(variant, *parts):
+    """The same of what is done with all images, of which a variant may select some."""
+    changes = settings("faces", "sensitivity")["variants"].get(variant, {})
+    side = "side" in changes.get("images", {})
+    changed = {part for part in parts if part in changes and (part != "images" or side)}
+    return variant if changed else "main"
 
 
 def hoggles_blocks(variant):
     """Blocks of inverted faces of a variant of the faces experiment."""
-    owner = owner_of(variant, "dictionary", "images")
+    owner = hoggles_owner(variant, "dictionary", "images")
     return [
         results(f"features/faces/{owner}/hoggles_{block}.npy")
         for block in range(settings("faces", "hoggles")["blocks"])
@@ -61,26 +118,31 @@ def hoggles_blocks(variant):
 
 def hoggles_of_variants():
     """Blocks of all variants that invert faces in a way of their own at the main size."""
-    variants = ["main", *settings("faces", "sensitivity")["variants"]]
     return {
         variant: hoggles_blocks(variant)
-        for variant in variants
-        if owner_of(variant, "dictionary", "images") == variant
-        if owner_of(variant, "images") == "main"
+        for variant in variants_of("faces")
+        if hoggles_owner(variant, "dictionary", "images") == variant
+        if hoggles_owner(variant, "images") == "main"
     }
 
 
 def hog_vectors(wildcards):
-    """Raw HOG vectors, which only photographs have, where kernels beyond the paper are compared."""
-    is_main = wildcards.variant == "main"
-    found = wildcards.experiment == "faces" and is_main
-    return results("features/faces/main/hog.npy") if found else []
+    """Raw HOG vectors, which only photographs have, where kernels beyond the paper are compared.
+
+    They are of all images; those that take part are listed beside.
+    """
+    if wildcards.experiment != "faces" or wildcards.variant != "main":
+        return []
+    return [results("features/faces/main/hog.npy"), all_faces(), manifest("faces")]
 
 
-def svm_protocol(experiment):
+def svm_protocol(wildcards):
     """Settings that decide the score of a repetition, so that more of them can be asked for later."""
-    svm = settings(experiment, "svm")
-    return {key: svm[key] for key in ("folds", "inner_folds", "C", "gamma", "degree")}
+    svm = variant_settings(wildcards.experiment, wildcards.variant, "svm")
+    return {
+        key: svm[key]
+        for key in ("folds", "inner_folds", "scale", "C", "gamma", "degree")
+    }
 
 
 def svm_methods(wildcards):
@@ -90,13 +152,52 @@ def svm_methods(wildcards):
     return settings(wildcards.experiment, "sensitivity")["methods"]
 
 
+def svm_multiclass(wildcards):
+    """Kernels of which a block scores other multi-class schemes, and up to which repetition."""
+    svm = settings(wildcards.experiment, "svm")
+    # No more than the block has: further repetitions do not change it.
+    repeats = min(svm["multiclass_repeats"], int(wildcards.last) + 1)
+    if wildcards.variant != "main" or repeats <= int(wildcards.first):
+        return {}
+    methods = [m for m in svm_methods(wildcards) if m in svm["multiclass_methods"]]
+    return {"multiclass_methods": methods, "multiclass_repeats": repeats}
+
+
 def svm_scores(experiment):
-    """Blocks of repetitions of all kernels and variants of an experiment."""
+    """Blocks of repetitions of all kernels of an experiment."""
+    blocks = svm_blocks(settings(experiment, "svm"))
+    return [results(f"runs/{experiment}/main/{name}") for name in blocks]
+
+
+def varied_kmeans(wildcards):
+    """Settings of k-means under a variant."""
+    kmeans = settings(wildcards.experiment, "kmeans")
+    varied = settings(wildcards.experiment, "sensitivity")["kmeans"]
+    return {**{key: kmeans[key] for key in ("gamma", "degree", "resamples")}, **varied}
+
+
+def varied_variance(wildcards):
+    """Settings of captured variance under a variant, of the kernels that the paper draws."""
+    variance = settings(wildcards.experiment, "variance")
+    subsamples = settings(wildcards.experiment, "sensitivity")["subsamples"]
+    return {**variance, "gammas": [], "degrees": [], "subsamples": subsamples}
+
+
+def varied_scores(experiment):
+    """Scores of all variants of an experiment."""
     svm, sensitivity = settings(experiment, "svm"), settings(experiment, "sensitivity")
-    blocks = [f"main/{name}" for name in svm_blocks(svm)]
-    blocks += [
-        f"{variant}/svm_paper_{first}-{last}.csv"
-        for variant in sensitivity["variants"]
-        for first, last in repeat_blocks(sensitivity["repeats"], svm["block"])
-    ]
+    blocks = []
+    for variant in sensitivity["variants"]:
+        blocks += [
+            f"{variant}/svm_paper_{first}-{last}.csv"
+            for first, last in repeat_blocks(sensitivity["repeats"], svm["block"])
+        ]
+        if owner_of(experiment, variant, *MATRIX_PARTS) == variant:
+            blocks.append(f"{variant}/spaces.csv")
     return [results(f"runs/{experiment}/{block}") for block in blocks]
+
+
+def collected(wildcards):
+    """Blocks of scores that make a file of metrics."""
+    of = {"svm": svm_scores, "sensitivity": varied_scores}
+    return of[wildcards.collected](wildcards.experiment)

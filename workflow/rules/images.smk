@@ -22,26 +22,26 @@ rule compute_cooccurrence:
         "../scripts/images/compute_cooccurrence.py"
 
 
-rule select_faces:
+rule find_copies:
     input:
         manifest=dataset_manifest("animal_faces"),
     output:
-        images=manifest("faces"),
+        images=all_faces(),
     log:
-        results("logs/select_faces.log"),
+        results("logs/find_copies.log"),
     conda:
         "../../envs/replication.yaml"
     params:
-        code=code_of("images/select_faces"),
+        code=code_of("images/find_copies"),
         raw=raw_folder("faces"),
-        natural=settings("faces", "images")["natural"],
+        selections={v: selection_of(v) for v in variants_of("faces")},
     script:
-        "../scripts/images/select_faces.py"
+        "../scripts/images/find_copies.py"
 
 
 rule compute_hog:
     input:
-        images=manifest("faces"),
+        images=all_faces(),
     output:
         faces=results("features/faces/{variant}/faces.npy"),
         vectors=results("features/faces/{variant}/hog.npy"),
@@ -61,7 +61,7 @@ rule compute_hog:
 
 rule learn_dictionary:
     input:
-        manifest=lambda wildcards: manifest(dictionary_training(wildcards)),
+        manifest=dictionary_images,
         file=lambda wildcards: variant_settings(
             "faces", wildcards.variant, "dictionary"
         )["file"]
@@ -87,7 +87,7 @@ rule learn_dictionary:
 # A block is a fixed part of the images, so that a kill loses one block and not all of them.
 rule invert_faces:
     input:
-        images=manifest("faces"),
+        images=all_faces(),
         faces=lambda wildcards: resized_faces(wildcards.variant),
         dictionary=lambda wildcards: dictionary_file(wildcards.variant),
     output:
@@ -103,11 +103,13 @@ rule invert_faces:
         "../scripts/images/invert_faces.py"
 
 
+# Which images take part is a choice too, that costs no inversion.
 rule make_face_densities:
     input:
-        images=manifest("faces"),
+        images=all_faces(),
         hoggles=lambda wildcards: hoggles_blocks(wildcards.variant),
     output:
+        images=results("features/faces/{variant}/images.csv"),
         densities=results("features/faces/{variant}/densities.npy"),
     log:
         results("logs/make_face_densities/{variant}.log"),
@@ -115,6 +117,7 @@ rule make_face_densities:
         "../../envs/replication.yaml"
     params:
         code=code_of("images/make_face_densities"),
+        selection=lambda wildcards: selection_of(wildcards.variant),
         density=lambda wildcards: variant_settings(
             "faces", wildcards.variant, "density"
         ),
@@ -124,7 +127,8 @@ rule make_face_densities:
 
 rule score_inversion:
     input:
-        images=manifest("faces"),
+        images=all_faces(),
+        chosen=manifest("faces"),
         faces=resized_faces("main"),
         summary=summary("faces"),
         blocks=[b for blocks in hoggles_of_variants().values() for b in blocks],
@@ -143,7 +147,7 @@ rule score_inversion:
 
 rule compute_matrices:
     input:
-        densities=results("features/{experiment}/{variant}/densities.npy"),
+        densities=densities,
         hog=hog_vectors,
     output:
         embedding=results("models/{experiment}/{variant}/embedding.npy"),
@@ -218,10 +222,10 @@ rule select_samples:
 
 rule run_svm:
     input:
-        manifest=lambda wildcards: manifest(wildcards.experiment),
-        densities=results("features/{experiment}/{variant}/densities.npy"),
-        embedding=results("models/{experiment}/{variant}/embedding.npy"),
-        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+        manifest=variant_manifest,
+        densities=densities,
+        embedding=matrices("embedding.npy"),
+        matrices=matrices("matrices.npz"),
     output:
         scores=results("runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
         timing=results("timings/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
@@ -233,51 +237,47 @@ rule run_svm:
         code=code_of("images/run_svm"),
         seed=config["seed"],
         transport=sliced_wasserstein_settings,
-        svm=lambda wildcards: svm_protocol(wildcards.experiment),
+        svm=svm_protocol,
         methods=svm_methods,
+        multiclass=svm_multiclass,
     script:
         "../scripts/images/run_svm.py"
 
 
-rule collect_svm:
+rule collect_scores:
     input:
         summary=lambda wildcards: summary(wildcards.experiment),
-        blocks=lambda wildcards: svm_scores(wildcards.experiment),
+        blocks=collected,
     output:
-        metrics=results("metrics/{experiment}_svm.csv"),
+        metrics=results("metrics/{experiment}_{collected}.csv"),
     log:
-        results("logs/collect_svm/{experiment}.log"),
+        results("logs/collect_scores/{experiment}_{collected}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
-        code=code_of("images/collect_svm"),
+        code=code_of("images/collect_scores"),
     script:
-        "../scripts/images/collect_svm.py"
+        "../scripts/images/collect_scores.py"
 
 
-rule compare_multiclass:
+# What needs no machines, under a variant that has matrices of its own.
+rule score_variant:
     input:
-        manifest=lambda wildcards: manifest(wildcards.experiment),
-        summary=lambda wildcards: summary(wildcards.experiment),
-        matrices=results("models/{experiment}/main/matrices.npz"),
+        manifest=variant_manifest,
+        matrices=results("models/{experiment}/{variant}/matrices.npz"),
     output:
-        metrics=results("metrics/{experiment}_multiclass.csv"),
+        scores=results("runs/{experiment}/{variant}/spaces.csv"),
     log:
-        results("logs/compare_multiclass/{experiment}.log"),
+        results("logs/score_variant/{experiment}_{variant}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
-        code=code_of("images/compare_multiclass"),
+        code=code_of("images/score_variant"),
         seed=config["seed"],
-        svm=lambda wildcards: svm_protocol(wildcards.experiment),
-        methods=lambda wildcards: settings(wildcards.experiment, "svm")[
-            "multiclass_methods"
-        ],
-        repeats=lambda wildcards: settings(wildcards.experiment, "svm")[
-            "multiclass_repeats"
-        ],
+        kmeans=varied_kmeans,
+        variance=varied_variance,
     script:
-        "../scripts/images/compare_multiclass.py"
+        "../scripts/images/score_variant.py"
 
 
 rule run_kmeans:
@@ -336,9 +336,14 @@ rule check_identities:
         "../scripts/images/check_identities.py"
 
 
+# Of constructed densities; what is scored counts to the textures.
 rule compute_definiteness:
+    input:
+        summary=summary("textures"),
     output:
         spectra=results("figdata/definiteness.csv"),
+        metrics=results("metrics/textures_plane.csv"),
+        timings=results("timings/textures_plane.csv"),
     log:
         results("logs/compute_definiteness.log"),
     conda:

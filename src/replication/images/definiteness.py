@@ -14,7 +14,8 @@ CVPR 2016, Theorems 2, 3 and 5.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from time import process_time
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,8 @@ __all__ = [
     "Spectra",
     "definiteness_rows",
     "definiteness_spectra",
+    "score_definiteness",
+    "time_transport",
     "two_square_densities",
     "uniform_transport_distances",
 ]
@@ -221,4 +224,71 @@ def definiteness_rows(results: dict[str, Spectra]) -> list[dict[str, str | float
                 {"distance": distance, "quantity": quantity, "x": float(a), "value": float(b)}
                 for a, b in zip(x, values, strict=True)
             ]
+    return rows
+
+
+def score_definiteness(results: dict[str, Spectra]) -> list[dict[str, Any]]:
+    """Return the least eigenvalues over all gammas as scores.
+
+    Parameters
+    ----------
+    results : dict
+        From :func:`definiteness_spectra`.
+
+    Returns
+    -------
+    list of dict
+        Rows for :func:`replication.report.metrics.metric_table`, a method a distance:
+        ``<distance>_least_eigenvalue`` of the Gaussian kernel and
+        ``<distance>_least_centred_eigenvalue``, each over the largest one.
+    """
+    return [
+        {"method": distance, "metric": f"{distance}_{name}", "value": float(values.min())}
+        for distance, result in results.items()
+        for name, values in (
+            ("least_eigenvalue", result.least),
+            ("least_centred_eigenvalue", result.centred),
+        )
+    ]
+
+
+def time_transport(
+    side: int = 64,
+    square: int = 16,
+    repeats: int = 5,
+    random_state: int | np.random.RandomState | None = 0,
+) -> list[dict[str, Any]]:
+    """Measure the seconds of a pair: planar transport, an optimisation, and sliced transport.
+
+    Parameters
+    ----------
+    side, square : int
+        As for :func:`two_square_densities`; a density has ``2 * square**2`` equal masses.
+    repeats : int
+        Pairs.
+    random_state : int, RandomState instance or None, default=0
+        Source of the densities.
+
+    Returns
+    -------
+    list of dict
+        Rows with the metric ``seconds`` (of the processor), the methods ``wasserstein`` and
+        ``sliced`` and the pair as ``repeat``.
+    """
+    pairs = two_square_densities(2 * repeats, side, square, random_state).reshape(
+        repeats, 2, side, side
+    )
+    embedding = SlicedWassersteinEmbedding(footprint="point").fit(pairs[0])
+
+    def sliced(pair: NDArray[np.float64]) -> NDArray[np.float64]:
+        return squared_distances(embedding.transform(pair))
+
+    sliced(pairs[0])  # compiles
+    rows = []
+    for method, distances in (("wasserstein", uniform_transport_distances), ("sliced", sliced)):
+        for repeat, pair in enumerate(pairs):
+            start = process_time()
+            distances(pair)
+            shared = {"method": method, "metric": "seconds", "repeat": repeat}
+            rows.append({**shared, "value": process_time() - start})
     return rows

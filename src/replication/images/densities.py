@@ -8,6 +8,11 @@ grey level of its own, so what mass a pixel gets is a choice:
 ``deviation``
     |z - median z|, divided by its sum: contrast is mass, uniform grey is none. A min-max density
     is mostly a uniform background; this reading shows how much depends on that.
+``above``, ``below``
+    What of the deviation is brighter, or darker, than the median.
+``power_8``
+    (z - min z)^8: only the brightest strokes have mass. So sparse is no density that the paper
+    shows; it tells what sparseness does.
 """
 
 from __future__ import annotations
@@ -33,9 +38,27 @@ def _deviation(images: Floats) -> Floats:
     return np.abs(images - middle)
 
 
+def _above(images: Floats) -> Floats:
+    middle: Floats = np.median(images, axis=(1, 2), keepdims=True)
+    return np.maximum(images - middle, 0)
+
+
+def _below(images: Floats) -> Floats:
+    return _above(-images)
+
+
+def _power_8(images: Floats) -> Floats:
+    mass = _minmax(images)
+    # In units of the largest, so that no power overflows or vanishes.
+    return (mass / mass.max(axis=(1, 2), keepdims=True)) ** 8
+
+
 READINGS: dict[str, Callable[[Floats], Floats]] = {
     "minmax": _minmax,
     "deviation": _deviation,
+    "above": _above,
+    "below": _below,
+    "power_8": _power_8,
 }
 """Non-negative mass of every pixel, before it is divided by the image's sum."""
 
@@ -43,14 +66,14 @@ READINGS: dict[str, Callable[[Floats], Floats]] = {
 def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> Floats32:
     """Turn grey images into probability densities.
 
-    Both readings give the same density for an image and for any brighter, darker or stronger copy
+    All readings give the same density for an image and for any brighter, darker or stronger copy
     a * z + b with a > 0.
 
     Parameters
     ----------
     images : array-like of float, shape (n_images, height, width)
         Grey images of any range.
-    reading : {"minmax", "deviation"}, default "minmax"
+    reading : {"minmax", "deviation", "above", "below", "power_8"}, default "minmax"
         See the module's text.
 
     Returns
@@ -63,7 +86,7 @@ def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> Floats32:
     ValueError
         If ``reading`` is unknown or the shape is another one.
     sliced_wasserstein.ImageError
-        If an image is constant or holds values that are not finite.
+        If an image is constant, holds values that are not finite, or has no mass in a reading.
 
     Examples
     --------
@@ -84,4 +107,8 @@ def image_densities(images: npt.ArrayLike, reading: str = "minmax") -> Floats32:
         if where.any():
             raise ImageError(int(np.argmax(where)), fault)
     mass = READINGS[reading](values)
-    return (mass / mass.sum(axis=(1, 2), keepdims=True)).astype(np.float32)
+    total = mass.sum(axis=(1, 2), keepdims=True)
+    if not total.all():
+        # Half of it or more is of one grey, and nothing is brighter, or darker.
+        raise ImageError(int(np.argmin(total)), f"has no mass in the reading {reading!r}")
+    return (mass / total).astype(np.float32)

@@ -50,23 +50,27 @@ def inversion_rows(
     images: pd.DataFrame,
     faces: Pixels,
     inverses: Mapping[str, npt.NDArray[np.floating]],
+    chosen: pd.DataFrame,
 ) -> list[dict[str, Any]]:
     """Score inverted faces by class, for each dictionary.
 
     Parameters
     ----------
     images : pandas.DataFrame
-        The images in use with the columns ``label`` and ``group``.
+        All images with the columns ``label`` and ``group``.
     faces : ndarray of uint8, shape (n, side, side, 3)
     inverses : mapping of str to ndarray of shape (n, side, side)
         From variant to its HOGgles; ``main`` are the experiment's own.
+    chosen : pandas.DataFrame
+        Those of the images that take part in the experiment.
 
     Returns
     -------
     list of dict
         Rows for :func:`replication.report.metrics.metric_table` with the class as ``item``:
         ``grey_correlation`` of each variant (the mean of the classes has the item ``all``), and
-        once ``images`` and ``copies``, the images beyond the first of each group.
+        once ``images``, ``copies``, the images beyond the first of each group, and ``used``,
+        those that take part.
     """
     labels = images["label"]
     rows: list[dict[str, Any]] = []
@@ -79,8 +83,13 @@ def inversion_rows(
         means = pd.Series(grey_correlations(faces, inverted)).groupby(labels.to_numpy()).mean()
         scores = {**means.to_dict(), "all": means.mean()}
         rows += [{**shared, "item": item, "value": value} for item, value in scores.items()]
+    used = chosen["label"].value_counts()
     for label, members in images.groupby("label", sort=True):
-        counts = {"images": len(members), "copies": len(members) - members["group"].nunique()}
+        counts = {
+            "images": len(members),
+            "copies": len(members) - members["group"].nunique(),
+            "used": int(used.get(label, 0)),
+        }
         rows += [
             {"method": "data", "item": label, "metric": metric, "value": value}
             for metric, value in counts.items()

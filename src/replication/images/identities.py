@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from replication.arrays import Floats, Floats32
 from replication.seeds import repetition_seed
@@ -35,6 +36,8 @@ _GAMMAS = tuple(2.0**k for k in range(-6, 7, 2))
 _DEGREES = (1, 2, 3, 4, 5)
 #: densities on which the slow checks are made: exact transport of divided pixels, inversion
 _N_FINE = 8
+#: equal masses into which a marginal is cut
+_N_MASSES = 200
 
 
 def check_identities(
@@ -65,6 +68,12 @@ def check_identities(
     list of dict
         Rows for :func:`replication.report.metrics.metric_table`:
 
+        ``w2_1d_optimality_gap``
+            largest relative difference between the cost of the monotone map of row or column sums
+            and that of the best assignment of equal masses (Theorem 1)
+        ``metric_axiom_excess``
+            largest breach of the axioms of a metric by SW, over the largest distance: asymmetry,
+            distance from itself, and excess over the way by a third density
         ``w2_1d_largest_zero_sum_eigenvalue``
             largest eigenvalue of :math:`H D H` over its spectral norm, D the squared
             2-Wasserstein distances of row sums or column sums (Corollary 1: not positive)
@@ -91,6 +100,8 @@ def check_identities(
     from_template = np.array([_exact_squared_distance(image, template) for image in sample])
     norm_error, distance_error = _equation_errors(sample[:_N_FINE], embedding)
     scores = {
+        "w2_1d_optimality_gap": _optimality_gap(sample[:_N_FINE]),
+        "metric_axiom_excess": _axiom_excess(sample[:_N_FINE], squared),
         "w2_1d_largest_zero_sum_eigenvalue": _largest_zero_sum_eigenvalue(sample),
         "sw_gaussian_smallest_eigenvalue": _smallest_gaussian_eigenvalue(squared),
         "sw_polynomial_smallest_eigenvalue": _smallest_polynomial_eigenvalue(
@@ -105,6 +116,30 @@ def check_identities(
         {"method": "sliced_wasserstein", "metric": metric, "value": value, "seed": state}
         for metric, value in scores.items()
     ]
+
+
+def _optimality_gap(sample: Floats) -> float:
+    """Compare sorted masses with the assignment that costs least, of equal masses of marginals."""
+    levels = (np.arange(_N_MASSES) + 0.5) / _N_MASSES
+    worst = 0.0
+    for axis in (1, 2):
+        cumulative = sample.sum(axis=axis).cumsum(axis=1)
+        places = np.array([np.searchsorted(c, levels * c[-1]) for c in cumulative], dtype=float)
+        for a, b in combinations(places, 2):
+            cost = (a[:, None] - b) ** 2
+            best = float(cost[linear_sum_assignment(cost)].sum())
+            worst = max(worst, abs(float(((a - b) ** 2).sum()) - best) / max(best, 1.0))
+    return worst
+
+
+def _axiom_excess(sample: Floats, squared: Floats) -> float:
+    """Largest breach of symmetry, coincidence and the triangle inequality by exact distances."""
+    distance = np.sqrt(squared)
+    backwards = np.array([[np.sqrt(_exact_squared_distance(b, a)) for b in sample] for a in sample])
+    asymmetry = np.abs(backwards - distance[: len(sample), : len(sample)]).max()
+    # Over all ways i -> k -> j; k = i gives the distance itself, hence never negative.
+    detour = (distance[:, :, None] + distance[None]).min(axis=1)
+    return float(max(asymmetry, (distance - detour).max()) / distance.max())
 
 
 def _largest_zero_sum_eigenvalue(sample: Floats) -> float:

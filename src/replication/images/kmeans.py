@@ -40,7 +40,6 @@ __all__ = [
     "kernel_matrix",
     "resample_scores",
     "score_kmeans",
-    "sweep_gamma",
     "v_measures",
 ]
 
@@ -62,13 +61,13 @@ def score_kmeans(
     matrices: Mapping[str, Floats],
     labels: AnyArray,
     *,
+    methods: Iterable[str] = tuple(SPACES),
     repeats: int,
     gamma: float,
     degree: int,
-    sweep: Sequence[float],
-    sweep_repeats: int,
+    sweep: Sequence[float] = (),
+    sweep_repeats: int = 0,
     resamples: int,
-    resampled_runs: int,
     seed: int,
     experiment: str,
 ) -> list[dict[str, Any]]:
@@ -76,34 +75,47 @@ def score_kmeans(
 
     Parameters
     ----------
-    matrices, labels, gamma, degree, seed, experiment
+    matrices, labels, methods, gamma, degree, seed, experiment
         See :func:`cluster_repeatedly`.
     repeats : int
         Random starts in each space.
     sweep : sequence of float
-        See :func:`sweep_gamma`.
+        Values of gamma times the median squared distance at which the Gaussian kernels are
+        clustered again, each a ``variant`` of the rows (``gamma_0.25``) that holds the runs of
+        ``kmeans`` too, which knows no gamma.
     sweep_repeats : int
-        Random starts at each gamma.
+        Random starts at each gamma, at most ``repeats``; the seeds are those of ``repeats``.
     resamples : int
         Draws of half of the images, see :func:`resample_scores`.
-    resampled_runs : int
-        Runs whose clusters are scored, a half of them on each draw.
 
     Returns
     -------
     list of dict
         Rows for :func:`replication.report.metrics.metric_table`.
     """
-    shared: dict[str, Any] = {"seed": seed, "experiment": experiment}
+    shared: dict[str, Any] = {"degree": degree, "seed": seed, "experiment": experiment}
     labels = np.unique(labels, return_inverse=True)[1]
     rows, found = cluster_repeatedly(
-        matrices, labels, repeats=range(repeats), gamma=gamma, degree=degree, **shared
+        matrices, labels, methods=methods, repeats=range(repeats), gamma=gamma, **shared
     )
-    rows += sweep_gamma(matrices, labels, gammas=sweep, repeats=range(sweep_repeats), **shared)
-    scored = {method: runs[:resampled_runs] for method, runs in found.items()}
-    rows += resample_scores(
-        matrices, labels, scored, gamma=gamma, degree=degree, draws=resamples, **shared
-    )
+    rows += resample_scores(matrices, labels, found, gamma=gamma, draws=resamples, **shared)
+    without_gamma = [row for row in rows if row["method"] == "kmeans" and "repeat" in row]
+    gaussian = [method for method in found if SPACES[method][1] == "gaussian"]
+    for value in sweep if gaussian else ():
+        varied, runs = cluster_repeatedly(
+            matrices, labels, methods=gaussian, repeats=range(sweep_repeats), gamma=value, **shared
+        )
+        # Iterations are drawn at the main gamma only, and so is chance.
+        varied = [
+            row
+            for row in [*varied, *without_gamma]
+            if "item" not in row
+            if row["method"] != "random_labels"
+            if row["repeat"] < sweep_repeats
+        ]
+        runs |= {m: clusters[:sweep_repeats] for m, clusters in found.items() if m == "kmeans"}
+        varied += resample_scores(matrices, labels, runs, gamma=value, draws=resamples, **shared)
+        rows += [{**row, "variant": f"gamma_{value:g}"} for row in varied]
     return rows
 
 
@@ -142,6 +154,7 @@ def cluster_repeatedly(
     matrices: Mapping[str, Floats],
     labels: AnyArray,
     *,
+    methods: Iterable[str] = tuple(SPACES),
     repeats: Iterable[int],
     gamma: float,
     degree: int,
@@ -155,6 +168,8 @@ def cluster_repeatedly(
     matrices : mapping of str to ndarray of shape (n, n)
     labels : ndarray of shape (n,)
         True classes; their number is the number of clusters, as in the paper.
+    methods : iterable of str
+        Keys of :data:`SPACES`.
     repeats : iterable of int
         A repetition's result depends only on its number.
     gamma, degree
@@ -177,7 +192,7 @@ def cluster_repeatedly(
     phi = kernel_matrix(matrices, "sw_kmeans", gamma=gamma, degree=degree)
     rows: list[dict[str, Any]] = []
     found: dict[str, npt.NDArray[np.int16]] = {}
-    for method in SPACES:
+    for method in methods:
         kernel = kernel_matrix(matrices, method, gamma=gamma, degree=degree)
         scatter = float(np.trace(center_gram(kernel)))
         runs = []
@@ -211,58 +226,6 @@ def cluster_repeatedly(
             for m, value in _agreement(labels, drawn).items()
         ]
     return rows, found
-
-
-def sweep_gamma(
-    matrices: Mapping[str, Floats],
-    labels: AnyArray,
-    *,
-    gammas: Sequence[float],
-    repeats: Iterable[int],
-    seed: int,
-    experiment: str,
-) -> list[dict[str, Any]]:
-    """Score the Gaussian kernels' k-means over a range of gamma.
-
-    Parameters
-    ----------
-    matrices, labels, repeats, seed, experiment
-        As for :func:`cluster_repeatedly`; a repetition starts from the same seed.
-    gammas : sequence of float
-        Values of gamma times the median squared distance.
-
-    Returns
-    -------
-    list of dict
-        Rows with the ``variant`` ``gamma sweep`` and the value as ``item``.
-    """
-    n_clusters = len(np.unique(labels))
-    rows = []
-    for method in (m for m, (_, form) in SPACES.items() if form == "gaussian"):
-        for gamma in gammas:
-            kernel = kernel_matrix(matrices, method, gamma=gamma, degree=1)
-            scatter = float(np.trace(center_gram(kernel)))
-            for repeat in repeats:
-                state = repetition_seed(seed, f"{experiment}/kmeans", repeat)
-                fitted = KernelKMeans(n_clusters, n_init=1, random_state=state).fit(kernel)
-                scores = {
-                    "inertia": fitted.inertia_,
-                    "relative_inertia": fitted.inertia_ / scatter,
-                    **_agreement(labels, fitted.labels_),
-                }
-                rows += [
-                    {
-                        "method": method,
-                        "variant": "gamma sweep",
-                        "item": gamma,
-                        "repeat": repeat,
-                        "seed": state,
-                        "metric": metric,
-                        "value": value,
-                    }
-                    for metric, value in scores.items()
-                ]
-    return rows
 
 
 def resample_scores(

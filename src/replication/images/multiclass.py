@@ -1,7 +1,8 @@
 r"""Multi-class machines made of binary kernel SVMs on precomputed Gram matrices.
 
-``one_vs_one``
-    every pair of classes votes (LIBSVM's rule);
+Everywhere every pair of classes votes (LIBSVM's rule, :func:`machine`). The paper does not name
+votes; what it names is
+
 ``one_vs_rest``
     the class whose machine against all others gives the largest decision value;
 ``pairwise_coupling``
@@ -68,10 +69,6 @@ def couple(r: Floats) -> Floats:
     return np.linalg.solve(system, right)[..., :k, 0]
 
 
-def _one_vs_one(square: Floats, labels: AnyArray, cross: Floats, C: float) -> AnyArray:
-    return machine(C).fit(square, labels).predict(cross)
-
-
 def _one_vs_rest(square: Floats, labels: AnyArray, cross: Floats, C: float) -> AnyArray:
     classes = np.unique(labels)
     decisions = [
@@ -120,8 +117,8 @@ def _platt(held_out: Floats, positive: Bools, decision: Floats) -> Floats:
     return sigmoid.predict_proba(decision[:, None])[:, 1]
 
 
+#: What the paper names, by names of :data:`replication.registry.MULTICLASS_SCHEMES`.
 SCHEMES: Mapping[str, Callable[[Floats, AnyArray, Floats, float], AnyArray]] = {
-    "one_vs_one": _one_vs_one,
     "one_vs_rest": _one_vs_rest,
     "pairwise_coupling": _pairwise_coupling,
 }

@@ -89,7 +89,8 @@ def _count_textures(view: View) -> Counts:
 def _count_faces(view: View) -> Counts:
     natural = view["images.natural"]
     if view.embedded is None:
-        return Counts(2420, 8) if natural else Counts(2412, 100)
+        n = 2420 if view["images.copies"] else 2391
+        return Counts(n, 8) if natural else Counts(n - 8, 100)
     n = view.embedded["images_per_class"]
     return Counts((21 if natural else 20) * n, n)
 
@@ -273,7 +274,7 @@ _RULES = (
     ),
     Rule(
         _IMAGES,
-        "kmeans.resampled_runs",
+        "kmeans.sweep_repeats",
         _at_most(lambda view: view["kmeans.repeats"], "kmeans.repeats"),
     ),
     Rule(

@@ -16,25 +16,23 @@ start_job(snakemake)
 start = perf_counter()
 manifest = read_manifest(snakemake.input.manifest)
 svm, names = snakemake.params.svm, snakemake.wildcards
-matrices = TrainTemplate(
-    np.load(snakemake.input.matrices),
-    np.load(snakemake.input.densities),
-    np.load(snakemake.input.embedding),
-    snakemake.params.transport,
-)
+files = (snakemake.input[name] for name in ("matrices", "densities", "embedding"))
+matrices = TrainTemplate(*map(np.load, files), snakemake.params.transport)
 rows = cross_validate(
     matrices,
     manifest["label"].to_numpy(),
     snakemake.params.methods,
-    Grid(svm["C"], svm["gamma"], svm["degree"]),
+    Grid(**{key: svm[key] for key in Grid._fields}),
     repeats=range(int(names.first), int(names.last) + 1),
     n_folds=svm["folds"],
     n_inner_folds=svm["inner_folds"],
     groups=groups_of(manifest),
+    **snakemake.params.multiclass,
     seed=snakemake.params.seed,
     experiment=names.experiment,
 )
 variant = "" if names.variant == "main" else names.variant
-write_table(snakemake.output.scores, pd.DataFrame(rows).assign(variant=variant))
+rows = [{"variant": variant, **row} for row in rows]
+write_table(snakemake.output.scores, pd.DataFrame(rows))
 timing = {"seconds": perf_counter() - start, "kind": "cost"}
 write_table(snakemake.output.timing, pd.DataFrame([timing]))

@@ -18,5 +18,6 @@ rows = inversion_rows(
         variant: np.concatenate([np.load(block) for block in blocks])
         for variant, blocks in snakemake.params.hoggles.items()
     },
+    read_manifest(snakemake.input.chosen),
 )
 write_scores(snakemake.output.metrics, rows, experiment="faces", summary=snakemake.input.summary)

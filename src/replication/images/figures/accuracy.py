@@ -29,7 +29,7 @@ def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> 
     ----------
     metrics : pandas.DataFrame
         Rows with ``metric == "accuracy"`` and no variant; one panel an experiment. If there are
-        rows with ``metric == "images"``, the size of a class each, the share of the largest class
+        rows with ``metric == "used"``, the size of a class each, the share of the largest class
         is drawn: it is reached without looking at a picture.
     notes : iterable of mappings
         Data summaries, see :func:`replication.report.style.add_data_note`.
@@ -53,7 +53,7 @@ def plot_accuracy(metrics: pd.DataFrame, notes: Iterable[Mapping[str, Any]]) -> 
     )
     for axis, experiment in zip(axes[0], experiments, strict=True):
         _draw(axis, scores[scores["experiment"] == experiment], rows)
-        sizes = metrics[(metrics["metric"] == "images") & (metrics["experiment"] == experiment)]
+        sizes = metrics[(metrics["metric"] == "used") & (metrics["experiment"] == experiment)]
         if not sizes.empty:
             _mark_largest_class(axis, 100 * sizes["value"].max() / sizes["value"].sum())
         axis.set_title(f"({PANEL_LETTERS[experiment]}) {PANEL_TITLES[experiment]}")

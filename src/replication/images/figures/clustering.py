@@ -158,11 +158,14 @@ def _draw_iterations(axis: Axes, scores: pd.DataFrame, metric: str, label: str) 
 
 def _draw_sweep(axis: Axes, scores: pd.DataFrame, metric: str) -> None:
     """Draw the Gaussian kernels' score against gamma."""
-    values = scores[(scores["variant"] == "gamma sweep") & (scores["metric"] == metric)]
+    values = scores[scores["variant"].str.startswith("gamma_") & (scores["metric"] == metric)]
+    # k-means on densities stands there for comparison, and knows no gamma.
+    values = values[values["method"] != "kmeans"]
     for method in (name for name in METHODS if name in set(values["method"])):
         look = METHODS[method]
         rows = values[values["method"] == method]
-        runs = rows.groupby(rows["item"].astype(float))["value"]
+        gammas = rows["variant"].str.removeprefix("gamma_").astype(float)
+        runs = rows.groupby(gammas)["value"]
         mean = runs.mean()
         axis.errorbar(
             mean.index.to_numpy(),
