@@ -45,8 +45,7 @@ rule shareable:
     input:
         figure_files(without=withheld()),
         table_files(),
-        results("claims.csv"),
-        results("deviations.csv"),
+        verdict_files(),
 
 
 rule music:
@@ -66,5 +65,4 @@ rule tables:
 
 rule claims:
     input:
-        results("claims.csv"),
-        results("deviations.csv"),
+        verdict_files(),

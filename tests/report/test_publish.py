@@ -22,10 +22,12 @@ CLAIM = dict.fromkeys(CLAIM_COLUMNS, "x") | {
     "experiment": "textures",
     "statement": "A beats B.",
     "place": "Figure 4",
-    "value": 0.0512,
-    "low": 0.03,
-    "high": 0.07,
+    "compared": "accuracy",
+    "value": 5.12,
+    "low": 3.0,
+    "high": 7.0,
     "verdict": "reproduced",
+    "depends_on": "C: 1 reversed | b: 2",
 }
 
 
@@ -44,6 +46,7 @@ def run(tmp_path, monkeypatch):
         (run / folder).mkdir(parents=True)
     claims = [CLAIM, CLAIM | {"experiment": "faces", "statement": "B beats A."}]
     pd.DataFrame(claims).to_csv(run / "claims.csv", index=False)
+    (run / "multiverse.csv").write_text("experiment,choice\ntextures,64\nfaces,96\n")
     (run / "deviations.csv").write_text("experiment,setting\ntextures,levels\nfaces,side\n")
     (run / "tables/cvpr2016_fig4.csv").write_text(
         "experiment,kernel,value\ntextures,linear,0.1234567\nfaces,rbf,0.5\n"
@@ -93,13 +96,17 @@ def test_publishes_tables_and_curves_but_no_images(run, tmp_path):
             "metrics/faces_svm.csv.gz",
             "metrics/motion_svm.csv.gz",
             "metrics/textures_svm.csv.gz",
+            "multiverse.csv",
             "run.json",
             *tables,
         ]
         content = (destination / "metrics/textures_svm.csv.gz").read_bytes()
         assert gzip.decompress(content) == b"value\n0.5\n"
     text = readme.read_text()
-    assert "| A beats B. | Figure 4 | 0.0512 [0.03, 0.07] | **reproduced** |" in text
+    row = (
+        "| A beats B. | Figure 4 | 5.12 [3, 7] accuracy | **reproduced** | C: 1 reversed<br>b: 2 |"
+    )
+    assert row in text
     assert text.startswith("a\n")
     assert text.endswith("b\n")
     assert "old" not in text
@@ -126,6 +133,7 @@ def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path)
         "figures/cvpr2016_fig3.png",
         "figures/cvpr2016_fig3.svg",
         "metrics/faces_svm.csv.gz",
+        "multiverse.csv",
         "run.json",
         "tables/cvpr2016_fig4.csv",
         "tables/cvpr2016_fig4.md",
@@ -284,8 +292,8 @@ def test_a_folder_with_more_than_results_is_not_replaced(run, tmp_path, monkeypa
 
 
 def test_an_exact_value_has_no_interval():
-    table = claims_as_markdown(pd.DataFrame([CLAIM | {"low": 0.0512, "high": 0.0512}]))
-    assert "| 0.0512 |" in table
+    table = claims_as_markdown(pd.DataFrame([CLAIM | {"low": 5.12, "high": 5.12}]))
+    assert "| 5.12 accuracy |" in table
 
 
 def test_a_claim_that_nothing_decides_has_no_value():

@@ -85,8 +85,8 @@ def inversion():
         }
         for (variant, label), value in quality.items()
     ]
-    for label, images, copies in (("DogHead", 30, 2), ("CatHead", 10, 1)):
-        counts = {"images": images, "copies": copies}
+    for label, images, copies in (("DogHead", 32, 2), ("CatHead", 11, 1)):
+        counts = {"images": images, "copies": copies, "used": images - copies}
         rows += [
             {"method": "data", "item": label, "metric": m, "value": v} for m, v in counts.items()
         ]
@@ -98,9 +98,9 @@ def test_table_of_classes_by_hand(inversion):
     assert table.drop(columns=["experiment", "dataset", "origin"]).fillna(
         -1
     ).to_numpy().tolist() == [
-        ["CatHead", 10, 25.0, 1, 0.5, 0.2, -1],
-        ["DogHead", 30, 75.0, 2, 0.8, 0.4, -1],
-        ["all", 40, 100.0, 3, 0.65, 0.3, 75.0],
+        ["CatHead", 11, 1, 10, 25.0, 0.5, 0.2, -1],
+        ["DogHead", 32, 2, 30, 75.0, 0.8, 0.4, -1],
+        ["all", 43, 3, 40, 100.0, 0.65, 0.3, 75.0],
     ]
     assert table.columns[-3:].tolist() == [
         "correlation with grey, main",
@@ -127,18 +127,27 @@ def test_every_format_holds_every_row(scores, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(paths[0]), expected, check_dtype=False)
 
 
+VARIANTS = {
+    "levels_16": {"cooccurrence": {"levels": 16}},
+    "levels_32": {"cooccurrence": {"levels": 32}},
+    "world": {"features": {"reference": "world"}},
+}
+
+
 def deviations(tmp_path, scores, **entry):
     path = tmp_path / "deviations.yaml"
     base = {"setting": "Levels", "experiment": "textures", "paper": "not stated", "source": "ours"}
     path.write_text(yaml.safe_dump([{**base, **entry}]))
-    config = {"experiments": {"textures": {"cooccurrence": {"levels": 64, "symmetric": True}}}}
-    return list_deviations(path, config, scores)
+    textures = {
+        "cooccurrence": {"levels": 64, "symmetric": True},
+        "features": {"reference": "root"},
+        "sensitivity": {"variants": VARIANTS},
+    }
+    return list_deviations(path, {"experiments": {"textures": textures}}, scores)
 
 
-def test_our_value_and_the_effect_are_computed(tmp_path, scores):
-    table = deviations(
-        tmp_path, scores, config="cooccurrence.levels", effect={"variants": ["levels_32"]}
-    )
+def test_our_value_and_the_effect_of_variants_that_change_it_are_computed(tmp_path, scores):
+    table = deviations(tmp_path, scores, config="cooccurrence.levels")
     assert tuple(table.columns) == DEVIATION_COLUMNS
     assert table.loc[0, "ours"] == "64"
     assert table.loc[0, "effect"] == ("levels_32: accuracy linear -10.0, sw_gaussian -10.0 points")
@@ -167,11 +176,6 @@ def test_shipped_deviations_list_every_grid_and_say_our_value_once(repository):
     ("effect", "text"),
     [
         (
-            {"variants": ["levels_16", "levels_32"]},
-            "levels_32: accuracy linear -10.0, sw_gaussian -10.0 points",
-        ),
-        ({"variants": ["levels_16"]}, "not varied"),
-        (
             {"methods": [["absent", "linear"], ["sw_gaussian", "linear"]]},
             "accuracy sw_gaussian - linear: +20.0 points",
         ),
@@ -187,21 +191,13 @@ def test_what_a_run_does_not_have_is_left_out_of_an_effect(tmp_path, scores, eff
 
 def test_a_kernel_of_a_variant_alone_has_no_change(tmp_path, scores):
     scores = scores[(scores["method"] != "linear") | (scores["variant"] != "")]
-    table = deviations(tmp_path, scores, effect={"variants": ["levels_32"]})
+    table = deviations(tmp_path, scores, config="cooccurrence.levels")
     assert table.loc[0, "effect"] == "levels_32: accuracy sw_gaussian -10.0 points"
 
 
-def test_shipped_deviations_name_variants_that_some_configuration_has(repository):
-    known = {}
-    for file in (repository / "config.yaml", *(repository / "configs").glob("*.yaml")):
-        experiments = yaml.safe_load(file.read_text())["experiments"]
-        for name, settings in experiments.items():
-            variants = settings.get("sensitivity", {}).get("variants", {})
-            known.setdefault(name, set()).update(variants)
+def test_shipped_deviations_name_kernels_that_there_are(repository):
     for entry in yaml.safe_load((repository / "resources/deviations.yaml").read_text()):
         effect = entry.get("effect", {})
-        named = [*effect.get("variants", []), *effect.get("rand", [])]
-        assert set(named) <= known[entry["experiment"]], entry["setting"]
         for kernels in (*effect.get("methods", []), effect.get("edges", [])):
             assert set(kernels) <= set(FAMILIES), entry["setting"]
 
@@ -255,7 +251,7 @@ def rand(**means):
 
 def test_variants_change_the_rand_index_by_their_difference_to_the_main_settings(tmp_path):
     scores = rand(vhem=(0.9, 0.8), ppk_sc=(0.5, 0.7), subject=(0.6, 0.6))
-    table = deviations(tmp_path, scores, effect={"rand": ["world", "absent"]})
+    table = deviations(tmp_path, scores, config="features.reference")
     assert table.loc[0, "effect"] == (
         "world: Rand index of vhem -0.100 on level 2; world: Rand index of ppk_sc +0.200 on level 2"
     )
@@ -266,8 +262,7 @@ def test_sweep_of_gamma_is_a_mean_over_starts(tmp_path, scores):
         [
             {
                 "method": method,
-                "variant": "gamma sweep",
-                "item": gamma,
+                "variant": f"gamma_{gamma:g}",
                 "repeat": repeat,
                 "metric": "v_measure",
                 "value": value + 0.2 * repeat,

@@ -74,25 +74,27 @@ def test_holm_by_hand():
     ("means", "songs", "verdict"),
     [
         ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.01, "reproduced"),
-        ({"a": (0.4, 0.01), "b": (0.5, 0.01)}, 0.01, "not reproduced"),
-        ({"a": (0.45, 0.3), "b": (0.44, 0.3)}, 0.01, "not reproduced"),
+        ({"a": (0.4, 0.01), "b": (0.5, 0.01)}, 0.01, "reversed"),
+        ({"a": (0.45, 0.3), "b": (0.44, 0.3)}, 0.01, "same direction, undecided"),
         # Tags agree with each other, songs do not.
-        ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.2, "not reproduced"),
+        ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.2, "same direction, undecided"),
+        ({"a": (0.4, 0.01), "b": (0.5, 0.01)}, 0.2, "undecided"),
     ],
 )
 def test_tags_and_songs_must_agree(means, songs, verdict):
     row = decide(TAGS, by_tag("f", songs, **means)).iloc[0]
     assert row["verdict"] == verdict
     assert row["low"] < row["value"] < row["high"]
-    assert row["reason"].startswith("f a - b (p ")
+    assert row["reason"].startswith("f a - b: ")
+    assert "(p " in row["reason"]
 
 
 @pytest.mark.parametrize("name", ["tag_difference", "no_tag_difference"])
-def test_variants_do_not_enter_claims(name):
+def test_variants_do_not_enter_the_claims_of_the_main_settings(name):
     rows = by_tag("f", 0.01, a=(0.5, 0.01), b=(0.4, 0.01))
     varied = [{**r, "variant": "empty_precision_zero", "value": 9.0} for r in rows[::2]]
     before, after = (decide({**TAGS, "name": name}, each) for each in (rows, rows + varied))
-    pd.testing.assert_frame_equal(before, after)
+    pd.testing.assert_frame_equal(before, after[after["variant"] == ""])
 
 
 def test_folds_that_only_one_method_has_are_left_out():
@@ -166,7 +168,7 @@ def test_pairs_without_the_method_that_gave_up_are_decided():
     rows = by_tag("f", 0.01, a=(0.5, 0.01), c=(0.4, 0.01)) + gave_up(a=(0, 0), b=(1, 1), c=(0, 0))
     row = decide({**TAGS, "pairs": [["a", "b"], ["a", "c"]]}, rows).iloc[0]
     assert row["verdict"] == "reproduced"
-    assert row["reason"].startswith("f a - c (p ")
+    assert row["reason"].startswith("f a - c: ")
     assert row["reason"].endswith("; b gave up on 2 tags")
 
 
@@ -208,10 +210,11 @@ def test_many_comparisons_ask_for_more():
     ]
     rule = {"name": "tag_difference", "pairs": [["a", "b"]], "resampled": False}
     assert decide({**rule, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "reproduced"
-    assert decide({**rule, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "not reproduced"
+    row = decide({**rule, "metrics": list(shifts)}, rows).iloc[0]
+    assert row["reason"].count("reproduced") == 0
     # No difference is not easier to claim among many: the one that is there is found.
     same = {"name": "no_tag_difference", "pairs": [["a", "b"]]}
-    assert decide({**same, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "not reproduced"
+    assert decide({**same, "metrics": ["m0"]}, rows).iloc[0]["verdict"] == "reversed"
     assert decide({**same, "metrics": list(shifts)}, rows).iloc[0]["verdict"] == "mixed"
     assert decide({**same, "metrics": list(shifts)[1:]}, rows).iloc[0]["verdict"] == "reproduced"
 
@@ -222,10 +225,10 @@ def test_many_comparisons_ask_for_more():
         # Neither tags nor songs tell them apart,
         ({"a": (0.45, 0.3), "b": (0.45, 0.3)}, 0.01, "reproduced"),
         # tags do,
-        ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.2, "not reproduced"),
+        ({"a": (0.5, 0.01), "b": (0.4, 0.01)}, 0.2, "reversed"),
         # songs do, in either direction.
-        ({"a": (0.55, 0.6), "b": (0.45, 0.6)}, 0.01, "not reproduced"),
-        ({"a": (0.45, 0.6), "b": (0.55, 0.6)}, 0.01, "not reproduced"),
+        ({"a": (0.55, 0.6), "b": (0.45, 0.6)}, 0.01, "reversed"),
+        ({"a": (0.45, 0.6), "b": (0.55, 0.6)}, 0.01, "reversed"),
     ],
 )
 def test_no_difference_is_one_that_neither_tags_nor_songs_find(means, songs, verdict):
@@ -237,7 +240,9 @@ def test_no_difference_is_one_that_neither_tags_nor_songs_find(means, songs, ver
     assert (only_tags["verdict"] == "reproduced") == (max(s for _, s in means.values()) > 0.1)
 
 
-@pytest.mark.parametrize(("margin", "verdict"), [(0.05, "reproduced"), (0.15, "not reproduced")])
+@pytest.mark.parametrize(
+    ("margin", "verdict"), [(0.05, "reproduced"), (0.15, "same direction, undecided")]
+)
 def test_a_construction_is_decided_on_its_synthetic_songs(margin, verdict):
     rows = by_tag("aroc", 0.01, a=(0.6, 0.0), b=(0.5, 0.0))
     rule = {"name": "margin", "metric": "aroc", "pairs": [["a", "b"]], "at_least": margin}
@@ -251,7 +256,7 @@ def test_a_margin_that_other_songs_might_lose_does_not_hold():
     rule = {"name": "margin", "metric": "aroc", "pairs": [["a", "b"]], "at_least": 0.05}
     row = decide(rule, rows, "construction", "synthetic").iloc[0]
     assert row["value"] == pytest.approx(0.1)
-    assert row["verdict"] == "not reproduced"
+    assert row["verdict"] == "same direction, undecided"
 
 
 def seconds(**stages):
@@ -291,7 +296,7 @@ def test_a_method_that_is_faster_on_a_fold_is_not_slower():
     )
     row = decide({"name": "learning_time_ratio", "pairs": [["em", "vhem"]]}, times, "cost").iloc[0]
     assert row["value"] > 1
-    assert row["verdict"] == "not reproduced"
+    assert row["verdict"] == "same direction, undecided"
 
 
 def test_a_method_that_is_tried_once_bears_one_folds_part_of_the_songs():
@@ -299,7 +304,7 @@ def test_a_method_that_is_tried_once_bears_one_folds_part_of_the_songs():
     rule = {"name": "learning_time_ratio", "pairs": [["once", "vhem"]]}
     row = decide(rule, TIMES, "cost").iloc[0]
     assert (row["value"], row["low"], row["high"]) == (1, 1, 1)
-    assert row["verdict"] == "not reproduced"
+    assert row["verdict"] == "undecided"
 
 
 def test_folds_in_which_a_method_gave_up_are_left_out_of_its_times():
@@ -331,10 +336,10 @@ def test_an_attempt_fails_by_giving_up_or_by_its_scores():
     rows = ended + by_tag("f", a=(0.5, 0.01), b=(0.4, 0.01))
     assert decide(rule, rows).iloc[0]["verdict"] == "reproduced"
     rows = ended + by_tag("f", a=(0.4, 0.01), b=(0.4, 0.01))
-    assert decide(rule, rows).iloc[0]["verdict"] == "not reproduced"
+    assert decide(rule, rows).iloc[0]["verdict"] != "reproduced"
     # Tags agree with each other, songs do not.
     rows = ended + by_tag("f", 0.2, a=(0.5, 0.01), b=(0.4, 0.01))
-    assert decide(rule, rows).iloc[0]["verdict"] == "not reproduced"
+    assert decide(rule, rows).iloc[0]["verdict"] != "reproduced"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ MUSIC_RULES = {
 }
 FACES_RULES = {
     "prepare_dataset",
-    "select_faces",
+    "find_copies",
     "compute_hog",
     "learn_dictionary",
     "invert_faces",
@@ -76,8 +76,8 @@ FACES_RULES = {
     "compute_inverses",
     "select_samples",
     "run_svm",
-    "collect_svm",
-    "compare_multiclass",
+    "collect_scores",
+    "score_variant",
     "run_kmeans",
     "check_identities",
     "tabulate_cvpr2016_fig4",
@@ -307,7 +307,7 @@ TO_THE_CLAIMS = {
             },
             "kmeans": {
                 **{"repeats": 2, "sweep": [1], "sweep_repeats": 1},
-                **{"resamples": 5, "resampled_runs": 1},
+                **{"resamples": 5},
             },
             "identities": {"n_samples": 3, "n_inverse_angles": 20},
             "sensitivity": {

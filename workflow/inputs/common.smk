@@ -53,6 +53,7 @@ wildcard_constraints:
     experiment="|".join(EXPERIMENTS),
     variant="[a-z0-9_]+",
     part="|".join(["paper", "extra", "slow", "quick", *MOTION_METHODS]),
+    collected="svm|sensitivity",
     method="|".join(SONG_MODELS),
     collection="|".join(COLLECTIONS),
     kind="|".join(FEATURES_OF_KIND),
@@ -106,8 +107,8 @@ def raw_folder(experiment):
 def manifest(experiment):
     """List of the files that an experiment uses."""
     if experiment == "faces":
-        # Classes are chosen and copies found first.
-        return results("features/faces/images.csv")
+        # Classes are chosen and copies left out first.
+        return results("features/faces/main/images.csv")
     return results(f"data/{EXPERIMENTS[experiment].dataset}.csv")
 
 
@@ -167,9 +168,15 @@ def figdata_files(*experiments):
 
 
 def experiment_files(*experiments):
-    """All that a run promises of the experiments (default: all)."""
+    """All that a run promises of the experiments (default: all).
+
+    Figures of verdicts ask for all experiments, and so are no part of a single one.
+    """
+    of_verdicts = [
+        name for name in FIGURES if ("multiverse.csv",) in FIGURES[name].reads
+    ]
     return [
-        *figure_files(*experiments),
+        *figure_files(*experiments, without=of_verdicts if experiments else ()),
         *table_files(*experiments),
         *metric_files(*experiments),
         *timing_files(*experiments),
@@ -177,9 +184,16 @@ def experiment_files(*experiments):
     ]
 
 
+def verdict_files():
+    """Verdicts of a run, and what they depend on."""
+    return [
+        results(name) for name in ("claims.csv", "multiverse.csv", "deviations.csv")
+    ]
+
+
 def run_files():
     """All that a run promises but its record, which lists these."""
-    return [*experiment_files(), results("claims.csv"), results("deviations.csv")]
+    return [*experiment_files(), *verdict_files()]
 
 
 def withheld():

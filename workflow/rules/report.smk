@@ -56,16 +56,19 @@ for table in exhibits_of(TABLES, enabled_experiments()):
 rule evaluate_claims:
     input:
         claims="resources/claims.yaml",
+        deviations="resources/deviations.yaml",
         metrics=metric_files(),
         timings=timing_files(),
     output:
         claims=results("claims.csv"),
+        multiverse=results("multiverse.csv"),
     log:
         results("logs/evaluate_claims.log"),
     conda:
         "../../envs/replication.yaml"
     params:
         code=code_of("report/evaluate_claims"),
+        experiments=config["experiments"],
     script:
         "../scripts/report/evaluate_claims.py"
 

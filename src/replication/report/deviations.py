@@ -9,7 +9,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
-__all__ = ["DEVIATION_COLUMNS", "list_deviations"]
+from replication.registry import MULTICLASS_SCHEMES
+from replication.report.multiverse import changed_settings
+
+__all__ = ["DEVIATION_COLUMNS", "list_deviations", "setting_labels"]
 
 DEVIATION_COLUMNS = ("experiment", "setting", "paper", "ours", "source", "effect", "origin")
 
@@ -44,12 +47,12 @@ def list_deviations(
         if scores.empty:
             continue
         try:
-            effect = "; ".join(
-                text
-                for name, argument in entry.get("effect", {}).items()
-                for text in _EFFECTS[name](scores, argument)
-            )
-            ours = _ours(config["experiments"][entry["experiment"]], entry)
+            experiment = config["experiments"][entry["experiment"]]
+            effects = _varied(scores, experiment, entry)
+            for name, argument in entry.get("effect", {}).items():
+                effects += _EFFECTS[name](scores, argument)
+            effect = "; ".join(effects)
+            ours = _ours(experiment, entry)
         except LookupError as error:
             raise ValueError(f"{settings}: {entry['setting']!r}: not found: {error}") from error
         rows.append(
@@ -63,6 +66,27 @@ def list_deviations(
     return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS))
 
 
+def setting_labels(settings: str | Path) -> dict[tuple[str, str], str]:
+    """Name settings in words, by experiment and dotted path in its configuration.
+
+    Parameters
+    ----------
+    settings : path-like
+        ``resources/deviations.yaml``.
+
+    Returns
+    -------
+    dict
+    """
+    entries = yaml.safe_load(Path(settings).read_text(encoding="utf-8"))
+    return {
+        (entry["experiment"], entry[key]): entry["setting"]
+        for entry in entries
+        for key in ("config", "varied")
+        if key in entry
+    }
+
+
 def _ours(config: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """Our value: at a dotted path of an experiment's configuration, or what no run can change."""
     if "config" not in entry:
@@ -72,6 +96,22 @@ def _ours(config: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
         value = value[key]
     # "true" alone would not say what is.
     return f"{key}: {str(value).lower()}" if isinstance(value, bool) else str(value)
+
+
+def _varied(
+    scores: pd.DataFrame, experiment: Mapping[str, Any], entry: Mapping[str, Any]
+) -> list[str]:
+    """Say what the variants of the sensitivity study change that change an entry's setting."""
+    variants = [
+        variant
+        for variant in experiment.get("sensitivity", {}).get("variants", {})
+        if entry.get("config") in changed_settings(experiment, variant)
+    ]
+    return (
+        _rand(scores, variants)
+        if "rand_index" in set(scores["metric"])
+        else _variants(scores, variants)
+    )
 
 
 def _accuracies(scores: pd.DataFrame, variant: str) -> dict[str, pd.Series]:
@@ -86,8 +126,7 @@ def _accuracies(scores: pd.DataFrame, variant: str) -> dict[str, pd.Series]:
 def _variants(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
     """Change of every kernel's accuracy against the main settings, on the same splits.
 
-    Some variants are only part of some runs; those that this one lacks are skipped, and kernels
-    that it has in the variant only.
+    Kernels that the run has in the variant only are skipped.
     """
     main = _accuracies(scores, "")
     texts = []
@@ -114,29 +153,29 @@ def _methods(scores: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _schemes(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
-    """Accuracy of the multi-class schemes, of the methods for which the run compares them."""
-    schemes = ("one_vs_one", "one_vs_rest", "pairwise_coupling")
-    found = {scheme: _accuracies(scores, scheme) for scheme in schemes}
-    return [
-        f"{method}: "
-        + ", ".join(f"{scheme} {100 * found[scheme][method].mean():.1f} %" for scheme in schemes)
-        for method in methods
-        if method in found["one_vs_one"]
-    ]
+    """Accuracy of the multi-class schemes on the splits of which all are scored."""
+    votes, *others = MULTICLASS_SCHEMES
+    found = {scheme: _accuracies(scores, scheme) for scheme in others}
+    main = _accuracies(scores, "")
+    texts = []
+    for method in (m for m in methods if all(m in found[scheme] for scheme in others)):
+        splits = found[others[0]][method].index
+        of_schemes = {votes: main[method].reindex(splits), **{s: found[s][method] for s in others}}
+        accuracies = [f"{name} {100 * of.mean():.1f} %" for name, of in of_schemes.items()]
+        texts.append(f"{method}: {', '.join(accuracies)} ({len(splits)} folds)")
+    return texts
 
 
 def _sweep(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     """V-measure over gamma."""
+    rows = scores[scores["variant"].str.startswith("gamma_") & (scores["metric"] == "v_measure")]
     texts = []
     for method in methods:
-        rows = scores[
-            (scores["variant"] == "gamma sweep")
-            & (scores["metric"] == "v_measure")
-            & (scores["method"] == method)
-        ]
-        if rows.empty:
-            raise LookupError(f"gamma sweep of {method!r}")
-        means = rows.groupby(rows["item"].astype(float))["value"].mean()
+        own = rows[rows["method"] == method]
+        if own.empty:
+            raise LookupError(f"sweep over gamma of {method!r}")
+        gammas = own["variant"].str.removeprefix("gamma_").astype(float)
+        means = own.groupby(gammas)["value"].mean()
         values = ", ".join(f"{value:.3f} at {gamma:g}" for gamma, value in means.items())
         texts.append(f"V-measure of {method}: {values}")
     return texts
@@ -151,10 +190,7 @@ def _edges(scores: pd.DataFrame, methods: Sequence[str]) -> list[str]:
 
 
 def _rand(scores: pd.DataFrame, variants: Sequence[str]) -> list[str]:
-    """Change of the Rand index of each level against the main settings, on the same trials.
-
-    The default run has fewer variants than the one on real data; those that it lacks are skipped.
-    """
+    """Change of the Rand index of each level against the main settings, on the same trials."""
     rows = scores[scores["metric"] == "rand_index"]
     main = rows[rows["variant"] == ""].set_index(["method", "item", "repeat"])["value"]
     texts = []
@@ -239,10 +275,8 @@ _EFFECTS: Mapping[str, Callable[[pd.DataFrame, Any], list[str]]] = {
     "edges": _edges,
     "methods": _methods,
     "parts": _parts,
-    "rand": _rand,
     "schemes": _schemes,
     "sweep": _sweep,
     "tag_scores": _tag_scores,
     "test_likelihood": _test_likelihood,
-    "variants": _variants,
 }

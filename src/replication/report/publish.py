@@ -45,7 +45,8 @@ from replication.report.tables import write_tables
 __all__ = ["PublishError", "claims_as_markdown", "main", "publish", "replace_section"]
 
 #: What a call replaces; anything else in the folder, such as blocks of repetitions, stays.
-_PARTS = ("README.md", "run.json", "claims.csv", "deviations.csv", "tables", "metrics", "figures")
+_SUMMARIES = ("claims.csv", "multiverse.csv", "deviations.csv")
+_PARTS = ("README.md", "run.json", *_SUMMARIES, "tables", "metrics", "figures")
 _DATASETS = RESOURCES / "datasets.csv"
 
 
@@ -97,7 +98,7 @@ def publish(
         write_json(folder / "run.json", record)
         with atomic_path(folder / "README.md") as temporary:
             temporary.write_text(_credits(record, experiment, datasets), encoding="utf-8")
-        for name in ("claims.csv", "deviations.csv"):
+        for name in _SUMMARIES:
             write_table(folder / name, _rows_of(run / name, experiment))
         for file in (file for file in listed if file.match("tables/*.csv")):
             table = _rows_of(run / file, experiment)
@@ -121,7 +122,7 @@ def _checked_record(run: Path) -> dict[str, Any]:
         check_digests([path])
         record: dict[str, Any] = read_json(path)
         # Without claims and deviations it is the record of another program.
-        check_sums(run, {name: record["files"][name] for name in ("claims.csv", "deviations.csv")})
+        check_sums(run, {name: record["files"][name] for name in _SUMMARIES})
         check_sums(run, record["files"])
     except (FileNotFoundError, AlteredFileError) as error:
         name = error if isinstance(error, AlteredFileError) else f"{path}: is missing"
@@ -183,14 +184,19 @@ def claims_as_markdown(claims: pd.DataFrame) -> str:
     -------
     str
     """
-    lines = ["| the paper says | where | ours | verdict |", "|---|---|---|---|"]
-    for claim in claims.to_dict("records"):
+    lines = [
+        "| the paper says | where | ours | verdict | other choices |",
+        "|---|---|---|---|---|",
+    ]
+    for claim in claims.fillna({"compared": "", "depends_on": ""}).to_dict("records"):
         ours = f"{claim['value']:.3g}"
         if claim["low"] != claim["high"]:
             ours += f" [{claim['low']:.3g}, {claim['high']:.3g}]"
+        ours += f" {claim['compared']}"
         # A claim about which nothing can be compared has no value.
         ours = "" if pd.isna(claim["value"]) else ours
-        cells = (claim["statement"], claim["place"], ours, f"**{claim['verdict']}**")
+        depends = claim["depends_on"].replace(" | ", "<br>")
+        cells = (claim["statement"], claim["place"], ours, f"**{claim['verdict']}**", depends)
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from replication.io import atomic_path, write_table
+from replication.registry import MULTICLASS_SCHEMES
 
 __all__ = [
     "tabulate_accuracy",
@@ -27,25 +28,27 @@ def tabulate_accuracy(metrics: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     metrics : pandas.DataFrame
-        Scores as written by the rule ``collect_svm``.
+        Scores as written by the rule ``collect_scores``.
 
     Returns
     -------
     pandas.DataFrame
-        One row a kernel, best first: accuracy in percent, its standard deviation over the means of
-        the repetitions and over all test folds (the paper does not say which it draws), the
-        percentage of parameter choices that stand on an end of their grid, and the choices made
-        most often.
+        One row a kernel and multi-class scheme, best first: accuracy in percent, its standard
+        deviation over the means of the repetitions and over all test folds (the paper does not say
+        which it draws), the percentage of parameter choices that stand on an end of their grid, and
+        the choices made most often. Schemes other than votes have the choices of these, and fewer
+        repetitions.
     """
-    main = metrics[metrics["variant"] == ""]
+    votes, *others = MULTICLASS_SCHEMES
+    schemes = metrics.assign(scheme=metrics["variant"].replace("", votes))
     rows = []
-    for (experiment, dataset, origin, method), scores in main.groupby(
-        ["experiment", "dataset", "origin", "method"], sort=False
-    ):
+    for (experiment, dataset, origin, method, scheme), scores in schemes[
+        schemes["scheme"].isin([votes, *others])
+    ].groupby(["experiment", "dataset", "origin", "method", "scheme"], sort=False):
         folds = 100 * scores.loc[scores["metric"] == "accuracy", "value"]
         repeats = folds.groupby(scores["repeat"]).mean()
         chosen = {
-            choice: scores.loc[scores["metric"] == choice, "value"].mode().iloc[0]
+            choice: next(iter(scores.loc[scores["metric"] == choice, "value"].mode()), np.nan)
             for choice in ("C", "parameter")
         }
         rows.append(
@@ -54,6 +57,7 @@ def tabulate_accuracy(metrics: pd.DataFrame) -> pd.DataFrame:
                 "dataset": dataset,
                 "origin": origin,
                 "kernel": method,
+                "multi-class": str(scheme).replace("_", " "),
                 "paper": "figure only",
                 "accuracy (%)": folds.mean(),
                 "s.d. over repetitions": repeats.std(),
@@ -116,11 +120,11 @@ def tabulate_face_classes(metrics: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a class, in alphabetical order, and a last one ``all``: images, their share of all,
-        copies (images of a class beyond the first of each photograph), and for each dictionary the
-        mean correlation of HOGgles with the grey photograph, which in the last row is the mean of
-        the classes. The share of the largest class, the accuracy of who always guesses it, stands
-        in the last row.
+        One row a class, in alphabetical order, and a last one ``all``: images, copies (images of a
+        class beyond the first of each photograph), images used and their share of all, and for each
+        dictionary the mean correlation of HOGgles with the grey photograph, which in the last row
+        is the mean of the classes. The share of the largest class, the accuracy of who always
+        guesses it, stands in the last row.
 
     Raises
     ------
@@ -136,14 +140,15 @@ def tabulate_face_classes(metrics: pd.DataFrame) -> pd.DataFrame:
     if set(correlations.index) != {*counts.index, "all"}:
         odd = sorted(set(correlations.index) ^ {*counts.index, "all"})
         raise ValueError(f"metrics: counts and correlations are not of the same classes: {odd}")
-    share = 100 * counts["images"] / counts["images"].sum()
+    share = 100 * counts["used"] / counts["used"].sum()
     largest = pd.Series({"all": share.max()}).reindex([*counts.index, "all"])
     share["all"] = share.sum()
     counts.loc["all"] = counts.sum()
     columns = {
         "images": counts["images"].astype(int),
-        "share (%)": share,
         "copies": counts["copies"].astype(int),
+        "used": counts["used"].astype(int),
+        "share (%)": share,
         **{
             f"correlation with grey, {variant or 'main'}": correlations[variant]
             for variant in variants

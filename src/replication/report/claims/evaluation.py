@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import yaml
 
 from replication.report.claims.kernel_rules import KERNEL_RULES
 from replication.report.claims.motion_rules import MOTION_RULES
-from replication.report.claims.scores import Comparison, tags_given_up
+from replication.report.claims.scores import Comparison, Standing, tags_given_up
 from replication.report.claims.tagging_rules import TAGGING_RULES, seconds_by_fold
 from replication.report.statistics import Interval
 
@@ -36,12 +36,15 @@ CLAIM_COLUMNS = (
     "statement",
     "kind",
     "experiment",
+    "variant",
     "dataset",
     "origin",
     "printed",
+    "compared",
     "value",
     "low",
     "high",
+    "standing",
     "verdict",
     "reason",
 )
@@ -99,12 +102,28 @@ def read_claims(path: str | Path) -> list[Claim]:
                 f"{path}: {name}: rule {claim.rule.get('name')!r}; "
                 f"allowed: {', '.join(sorted(_RULES))}"
             )
-        claims.append(claim)
+        claims += _readings(claim)
     identifiers = [claim.id for claim in claims]
     repeated = sorted({i for i in identifiers if identifiers.count(i) > 1})
     if repeated:
         raise ClaimError(f"{path}: repeated ids {repeated}")
     return claims
+
+
+def _readings(claim: Claim) -> list[Claim]:
+    """Split a claim whose rule says ``each`` into one of each pair: each has its own verdict."""
+    rule = dict(claim.rule)
+    if not rule.pop("each", False):
+        return [claim]
+    return [
+        replace(
+            claim,
+            id=f"{claim.id}/{a}-{b}",
+            statement=f"{claim.statement.removesuffix('.')} ({a} against {b}).",
+            rule={**rule, "pairs": [[a, b]]},
+        )
+        for a, b in rule["pairs"]
+    ]
 
 
 def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFrame:
@@ -119,12 +138,15 @@ def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFr
     Returns
     -------
     pandas.DataFrame
-        Columns :data:`CLAIM_COLUMNS`, a row a claim and experiment.
+        Columns :data:`CLAIM_COLUMNS`, a row a claim, experiment and variant of its settings; the
+        main settings have the variant ``""`` and come first. A variant that lacks what a claim
+        needs has no row. ``standing`` says where the scores lie beside the claim, ``verdict``
+        what follows from that; the value is that of the comparison that is farthest from holding.
 
     Raises
     ------
     ClaimError
-        If the experiment ran but the scores that a rule needs are missing.
+        If the experiment ran but the scores that a rule needs are missing from its main settings.
     """
     rows = []
     for claim in claims:
@@ -132,7 +154,25 @@ def evaluate_claims(claims: Iterable[Claim], metrics: pd.DataFrame) -> pd.DataFr
             scores = metrics[metrics["experiment"] == experiment]
             if not scores.empty:
                 rows.append(_decide(claim, experiment, scores))
+                rows += _decide_variants(claim, experiment, scores)
     return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
+
+
+def _decide_variants(claim: Claim, experiment: str, scores: pd.DataFrame) -> list[dict[str, Any]]:
+    """Apply a claim's rule to each variant of the settings that has all that it needs."""
+    rows = []
+    for variant in dict.fromkeys(scores["variant"]):
+        if variant == "":
+            continue
+        varied = scores[scores["variant"] == variant].assign(variant="")
+        if _in_this_run(varied, claim.rule)[1]:
+            continue
+        try:
+            rows.append({**_decide(claim, experiment, varied), "variant": variant})
+        except ClaimError as error:
+            if not isinstance(error.__cause__, LookupError):
+                raise
+    return rows
 
 
 def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, Any]:
@@ -152,10 +192,13 @@ def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, An
     if len(origins) != 1:
         raise ClaimError(f"{claim.id}: scores of {experiment} mix origins {sorted(origins)}")
     # The comparison that is farthest from holding speaks for the claim.
-    if comparisons:
-        weakest = min(comparisons, key=lambda each: (each.holds, each.interval.low)).interval
-    else:
-        weakest = Interval(math.nan, math.nan, math.nan)
+    order = list(Standing)
+    weakest = min(
+        comparisons,
+        key=lambda each: (order.index(each.standing), each.interval.low),
+        default=Comparison("", Interval(math.nan, math.nan, math.nan), Standing.UNDECIDED),
+    )
+    standing = _standing(comparisons)
     return {
         "id": claim.id,
         "paper": claim.paper,
@@ -163,13 +206,16 @@ def _decide(claim: Claim, experiment: str, scores: pd.DataFrame) -> dict[str, An
         "statement": claim.statement,
         "kind": claim.kind,
         "experiment": experiment,
+        "variant": "",
         "dataset": scores["dataset"].iloc[0],
         "origin": origins[0],
         "printed": claim.printed,
-        "value": weakest.value,
-        "low": weakest.low,
-        "high": weakest.high,
-        "verdict": _verdict(claim.kind, origins[0], comparisons, bool(absent)),
+        "compared": weakest.name,
+        "value": weakest.interval.value,
+        "low": weakest.interval.low,
+        "high": weakest.interval.high,
+        "standing": standing,
+        "verdict": _verdict(claim.kind, origins[0], standing, bool(absent)),
         "reason": "; ".join([*map(str, comparisons), *failed, *absent]),
     }
 
@@ -245,14 +291,17 @@ def _gave_up(scores: pd.DataFrame, rule: Mapping[str, Any], methods: list[str]) 
     return []
 
 
-def _verdict(kind: str, origin: str, comparisons: list[Comparison], absent: bool) -> str:
-    if absent and not comparisons:
+def _standing(comparisons: list[Comparison]) -> str:
+    """Sum up comparisons: the weakest, or ``mixed`` if the scores contradict each other."""
+    standings = {comparison.standing for comparison in comparisons}
+    if {Standing.REPRODUCED, Standing.REVERSED} <= standings:
+        return "mixed"
+    return min(standings, key=list(Standing).index, default="")
+
+
+def _verdict(kind: str, origin: str, standing: str, absent: bool) -> str:
+    if absent and not standing:
         return "not in this run"
     if kind not in ("construction", "identity") and origin == "synthetic":
         return "synthetic data only"
-    if not comparisons:
-        return "not decided"
-    holds = [comparison.holds for comparison in comparisons]
-    if all(holds):
-        return "reproduced"
-    return "mixed" if any(holds) else "not reproduced"
+    return standing or "not decided"

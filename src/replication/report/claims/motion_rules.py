@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from replication.report.claims.scores import Comparison, paired, select, sides
+from replication.report.claims.scores import Comparison, decide, paired, select, sides
 from replication.report.statistics import percentile_interval
 
 __all__ = ["MOTION_RULES"]
@@ -36,7 +36,7 @@ def _level_difference(
         for level, gap in zip(levels, gaps, strict=True):
             interval = percentile_interval(*gap)
             name = f"{metric} on level {level}, {a} - {b}"
-            comparisons.append(Comparison(name, interval, interval.low > 0))
+            comparisons.append(Comparison(name, interval, decide(interval)))
     return comparisons
 
 
@@ -50,7 +50,7 @@ def _level_trend(
         for (lower, (before, below)), (upper, (after, above)) in pairwise(gaps):
             interval = percentile_interval(after - before, above - below)
             name = f"{metric}, {a} - {b}, on level {upper} less on level {lower}"
-            comparisons.append(Comparison(name, interval, interval.low > 0))
+            comparisons.append(Comparison(name, interval, decide(interval)))
     return comparisons
 
 
@@ -66,7 +66,9 @@ def _trial_bound(
             raise LookupError(f"no {metric!r} of {item!r}")
         interval = percentile_interval(float(trials.mean()), trials)
         name = f"{metric} of {item}, {method} (at least {at_least:g})"
-        comparisons.append(Comparison(name, interval, interval.low >= at_least))
+        # What is just enough is enough.
+        border = float(np.nextafter(at_least, -np.inf))
+        comparisons.append(Comparison(name, interval, decide(interval, border)))
     return comparisons
 
 
@@ -84,7 +86,7 @@ def _more_than_one(name: str, ratios: pd.Series) -> Comparison:
     if not np.isfinite(ratios).all():
         raise ValueError(f"{name}: not all of the {len(ratios)} ratios are finite numbers")
     interval = percentile_interval(float(ratios.mean()), ratios)
-    return Comparison(name, interval, interval.low > 1)
+    return Comparison(name, interval, decide(interval, 1))
 
 
 def _convergence_ratio(

@@ -3,28 +3,82 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import pandas as pd
 
 from replication.report.statistics import Interval
 
-__all__ = ["Comparison", "paired", "select", "sides", "tags_given_up"]
+__all__ = [
+    "Comparison",
+    "Standing",
+    "decide",
+    "paired",
+    "select",
+    "sides",
+    "tags_given_up",
+]
+
+
+class Standing(StrEnum):
+    """Where an estimate and its interval lie beside what a claim says, from worst to best."""
+
+    REVERSED = "reversed"
+    UNDECIDED = "undecided"
+    SAME_DIRECTION = "same direction, undecided"
+    REPRODUCED = "reproduced"
+
+    @classmethod
+    def of(cls, holds: bool) -> Standing:
+        """Return the standing of what is true or false, without an interval."""
+        return cls.REPRODUCED if holds else cls.REVERSED
+
+
+def decide(interval: Interval, border: float = 0.0) -> Standing:
+    """Say where an interval lies beside the border above which a claim is true.
+
+    On the border the claim does not hold: scores that are equal are no improvement. An estimate
+    that was resampled can lie outside of its interval; then the interval is what counts.
+
+    Examples
+    --------
+    >>> print(decide(Interval(0.013, -0.009, 0.035)))
+    same direction, undecided
+    >>> print(decide(Interval(-0.044, -0.053, -0.034)))
+    reversed
+    """
+    if interval.low > border:
+        return Standing.REPRODUCED
+    if interval.high < border:
+        return Standing.REVERSED
+    return Standing.SAME_DIRECTION if interval.value > border else Standing.UNDECIDED
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One statement of a claim in numbers."""
+    """One statement of a claim in numbers.
+
+    Parameters
+    ----------
+    name : str
+        What is compared, with its unit.
+    interval : Interval
+    standing : Standing
+    note : str
+        What else a reader wants to know, as the statistic that the paper gives.
+    """
 
     name: str
     interval: Interval
-    holds: bool
+    standing: Standing
+    note: str = ""
 
     def __str__(self) -> str:
         value, low, high = self.interval
-        sign = "holds" if self.holds else "does not hold"
         limits = "" if low == high == value else f" [{low:.3g}, {high:.3g}]"
-        return f"{self.name}: {value:.3g}{limits} {sign}"
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.name}: {value:.3g}{limits}{note}: {self.standing}"
 
 
 def select(scores: pd.DataFrame, metric: str, method: str | None = None) -> pd.DataFrame:

@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from replication.report.claims.scores import Comparison, paired, select, tags_given_up
+from replication.report.claims.scores import (
+    Comparison,
+    Standing,
+    decide,
+    paired,
+    select,
+    tags_given_up,
+)
 from replication.report.statistics import Interval, holm, paired_t, percentile_interval
 
 __all__ = ["TAGGING_RULES", "seconds_by_fold"]
@@ -58,13 +65,18 @@ def _tag_difference(
     tests = _tag_tests(scores, metrics, pairs)
     adjusted = holm([p for *_, p in tests]).tolist()
     for (metric, a, b, interval, _), p in zip(tests, adjusted, strict=True):
-        holds = interval.value > 0 and p < _SIGNIFICANCE
+        # What the test does not find is as if zero lay within its interval.
+        tested = interval if p < _SIGNIFICANCE else interval._replace(low=-math.inf, high=math.inf)
         note = f"p {p:.2g}"
+        standing = decide(tested)
         if resampled:
             songs = percentile_interval(interval.value, _over_songs(scores, metric, a, b))
-            holds = holds and songs.low > 0
+            both = Interval(
+                interval.value, min(tested.low, songs.low), max(tested.high, songs.high)
+            )
+            standing = decide(both)
             note += f", over songs [{songs.low:.3g}, {songs.high:.3g}]"
-        comparisons.append(Comparison(f"{metric} {a} - {b} ({note})", interval, holds))
+        comparisons.append(Comparison(f"{metric} {a} - {b}", interval, standing, note))
     return comparisons
 
 
@@ -86,7 +98,7 @@ def _no_tag_difference(
             songs = percentile_interval(interval.value, _over_songs(scores, metric, a, b))
             holds = holds and songs.low <= 0 <= songs.high
             note += f", over songs [{songs.low:.3g}, {songs.high:.3g}]"
-        comparisons.append(Comparison(f"{metric} {a} - {b} ({note})", interval, holds))
+        comparisons.append(Comparison(f"{metric} {a} - {b}", interval, Standing.of(holds), note))
     return comparisons
 
 
@@ -98,7 +110,7 @@ def _attempt(
     given_up = float(tags_given_up(scores).groupby("method").sum().get(method, 0.0))
     if given_up:
         interval = Interval(given_up, given_up, given_up)
-        return [Comparison(f"tags that {method} gave up on", interval, True)]
+        return [Comparison(f"tags that {method} gave up on", interval, Standing.REPRODUCED)]
     return _tag_difference(scores, metrics, pairs)
 
 
@@ -111,9 +123,11 @@ def _margin(
         difference = paired(scores, metric, ["item", "fold"], a, b).groupby("item").mean()
         draws = _over_songs(scores, metric, a, b)
         interval = percentile_interval(float(difference.mean()), draws)
-        holds = interval.value >= at_least and interval.low > 0
+        standing = decide(interval)
+        if standing is Standing.REPRODUCED and interval.value < at_least:
+            standing = Standing.SAME_DIRECTION
         name = f"{metric} {a} - {b} (at least {at_least:g})"
-        comparisons.append(Comparison(name, interval, holds))
+        comparisons.append(Comparison(name, interval, standing))
     return comparisons
 
 
@@ -146,9 +160,8 @@ def _learning_time_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[C
         shared = folds.index
         total = float(sides[0][shared].sum() / sides[1][shared].sum())
         interval = Interval(total, float(folds.min()), float(folds.max()))
-        comparisons.append(
-            Comparison(f"seconds of learning {slow} / {fast}", interval, interval.low > 1)
-        )
+        name = f"seconds of learning {slow} / {fast}"
+        comparisons.append(Comparison(name, interval, decide(interval, 1)))
     return comparisons
 
 
@@ -164,7 +177,8 @@ def _stage_share(
     stages = by_fold.sum()
     share = float(stages[item] / stages.sum())
     name = f"share of {item} in the seconds of {method} ({at_least:g} to {at_most:g})"
-    return [Comparison(name, Interval(share, share, share), at_least <= share <= at_most)]
+    standing = Standing.of(at_least <= share <= at_most)
+    return [Comparison(name, Interval(share, share, share), standing)]
 
 
 def _memory_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
@@ -173,8 +187,10 @@ def _memory_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparis
     for large, small in pairs:
         peaks = [select(scores, "peak_bytes", m)["value"].max() for m in (large, small)]
         ratio = float(peaks[0] / peaks[1])
-        name = f"peak memory {large} / {small}"
-        comparisons.append(Comparison(name, Interval(ratio, ratio, ratio), ratio > 1))
+        interval = Interval(ratio, ratio, ratio)
+        comparisons.append(
+            Comparison(f"peak memory {large} / {small}", interval, decide(interval, 1))
+        )
     return comparisons
 
 
