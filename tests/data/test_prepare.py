@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from replication.data import catalog
+from replication.data import catalog, embedded
 from replication.data.archives import ArchiveError, Offer
 from replication.data.catalog import DataSetError
 from replication.data.manifest import Prepared, groups_of, read_manifest, write_manifest
 from replication.data.sources import prepare
+from replication.dependencies import code_digest
+from replication.io import read_json
 from replication.standins import uiuc_texture as standin
 
 NAME = "uiuc_texture"
@@ -88,10 +90,9 @@ def place(tmp_path, monkeypatch):
     return place
 
 
-def generator(monkeypatch, generate, version=1):
+def generator(monkeypatch, generate):
     """Replace the real generator, which takes seconds."""
     monkeypatch.setattr(standin, "write", generate)
-    monkeypatch.setattr(standin, "VERSION", version)
 
 
 def write_synthetic(folder, *, seed, n_jobs, images_per_class=20, width=320, height=240):
@@ -359,10 +360,23 @@ def test_other_parameters_start_afresh(place, monkeypatch, change):
     assert set(place.files().values()) == {jpeg(100 + change.get("seed", 0))}
 
 
-def test_a_new_generator_version_starts_afresh(place, monkeypatch):
+def test_files_of_another_size_do_not_stay_when_the_record_is_lost(place, monkeypatch, capsys):
+    generator(monkeypatch, write_synthetic)
+    place.prepare(source="embedded", embedded={"images_per_class": 3})
+    (place.raw / ".source.json").write_bytes(b"")
+    place.prepare(source="embedded", embedded={"images_per_class": 1})
+    assert len(place.files()) == 1
+    assert "was broken" in capsys.readouterr().out
+
+
+def test_other_code_of_the_generator_starts_afresh(place, monkeypatch):
     generator(monkeypatch, write_synthetic)
     place.prepare(source="embedded")
-    generator(monkeypatch, lambda folder, **rest: write_synthetic(folder, **{**rest, "seed": 9}), 2)
+    assert read_json(place.raw / ".source.json")["identity"]["code"] == code_digest(
+        standin.__name__
+    )
+    monkeypatch.setattr(embedded, "code_digest", "changed {}".format)
+    generator(monkeypatch, lambda folder, **rest: write_synthetic(folder, **{**rest, "seed": 9}))
     place.prepare(source="embedded")
     assert set(place.files().values()) == {jpeg(109)}
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from replication.data.catalog import read_published
 from replication.data.manifest import Prepared, RawFolder, Request, build_table, standing
+from replication.dependencies import code_digest
 from replication.io import sha256_of
 from replication.registry import standin_of
 
@@ -36,7 +37,7 @@ def from_generator(request: Request) -> Prepared:
     generator = _generator(dataset.name)
     identity = {
         "source": "embedded",
-        "version": generator.VERSION,
+        "code": code_digest(standin_of(dataset.name)),
         "seed": request.seed,
         "sizes": dict(request.sizes),
     }

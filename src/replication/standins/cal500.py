@@ -38,7 +38,6 @@ from replication.standins.song_tags import (
     SCORE,
     SEED,
     TAGS,
-    VERSION,
     generating_tags,
     song_annotations,
     song_parameters,
@@ -47,7 +46,7 @@ from replication.standins.song_tags import (
     vocabulary,
 )
 
-__all__ = ["VERSION", "write", "write_order_songs"]
+__all__ = ["write", "write_order_songs"]
 
 Signal = npt.NDArray[np.float32]
 

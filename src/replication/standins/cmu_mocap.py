@@ -42,15 +42,11 @@ from replication.standins.asf_amc_writer import write_amc, write_asf
 __all__ = [
     "CLASSES",
     "FRAME_RATE_HZ",
-    "VERSION",
     "make_motion",
     "make_skeleton",
     "write",
     "write_motions",
 ]
-
-VERSION = 4
-"""Raised whenever the same seed gives other motions."""
 
 Array = npt.NDArray[np.float64]
 

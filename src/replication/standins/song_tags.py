@@ -25,7 +25,6 @@ __all__ = [
     "SEED",
     "STYLE",
     "TAGS",
-    "VERSION",
     "Tag",
     "generating_tags",
     "oracle_probabilities",
@@ -37,9 +36,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-
-VERSION = 2
-"""Raised whenever the output for given parameters changes, so that older raw files are remade."""
 
 MISS_RATE = 0.2
 """Share of annotated tags that cannot be heard, m."""
