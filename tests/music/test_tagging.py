@@ -39,6 +39,7 @@ from replication.music.tagging.songs import FeatureFiles, SongSplit, block_of_so
 from replication.music.tagging.tag_models import TagSettings, fit_tag_models
 from replication.registry import FEATURES_OF_KIND, SONG_MODELS
 from replication.standins import cal500 as embedded
+from replication.standins.order_collection import write_order_songs
 from vhem import H3M, HMM
 
 SEQUENCES = SequenceSettings(length=20, overlap=0.5)
@@ -221,7 +222,7 @@ def test_kinds_of_song_models_have_their_sizes(kind, size, pools):
 
 
 def test_songs_are_dealt_out_evenly(tmp_path):
-    embedded.write_order_songs(tmp_path, songs=10, seconds=4)
+    write_order_songs(tmp_path, songs=10, seconds=4)
     songs = [f"order_band_{i:04d}-song_{i:04d}" for i in range(10) if i != 3]
     options = {"vocabulary": "modelled", "min_songs": 1, "n_folds": 3}
     split = SongSplit.from_folder(tmp_path, songs, **options, **SEED)
@@ -236,7 +237,7 @@ def test_songs_are_dealt_out_evenly(tmp_path):
 
 
 def test_copies_go_to_one_fold_and_are_named(tmp_path, capsys):
-    embedded.write_order_songs(tmp_path, songs=9, seconds=4)
+    write_order_songs(tmp_path, songs=9, seconds=4)
     songs = list(read_annotations(tmp_path).songs)
     manifest = pd.DataFrame({"id": songs, "sha256": [f"{i}" for i in range(9)]})
     frames = {song: np.full((5, 2), i, np.float32) for i, song in enumerate(songs)}

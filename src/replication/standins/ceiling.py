@@ -1,9 +1,9 @@
 """What nobody exceeds on synthetic songs: the scores of one who knows how they were made.
 
 Annotations are noisy: a fifth of a song's tags cannot be heard in it, see
-:mod:`replication.standins.song_tags`. An oracle knows the tags that a song was made from,
-but not the noise; who reads the annotations themselves is bounded by the number of tags that each
-song is given. Both are scored on the same folds and with the same settings as the methods.
+:mod:`replication.standins.cal500`. An oracle knows the tags that a song was made from, but not the
+noise; who reads the annotations themselves is bounded by the number of tags that each song is
+given. Both are scored on the same folds and with the same settings as the methods.
 """
 
 from __future__ import annotations
@@ -12,23 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from replication.arrays import Floats
 from replication.music.evaluation import ScoringSettings, score_tags, tag_rows
 from replication.music.tagging.songs import SongSplit
-from replication.standins.song_tags import (
-    generating_tags,
-    oracle_probabilities,
-    song_annotations,
-    tag_shares,
-)
+from replication.standins.song_tags import draw_collection
 
 __all__ = ["ceilings", "evaluate_ceilings"]
 
-Array = npt.NDArray[np.float64]
 
-
-def ceilings(split: SongSplit, *, songs: int, tags: int, seed: int) -> dict[str, Array]:
+def ceilings(split: SongSplit, *, songs: int, tags: int, seed: int) -> dict[str, Floats]:
     """Probabilities of tags by those who know how the default songs were made.
 
     Parameters
@@ -36,8 +29,7 @@ def ceilings(split: SongSplit, *, songs: int, tags: int, seed: int) -> dict[str,
     split : SongSplit
         Of synthetic songs.
     songs, tags, seed : int
-        What they were made with, see
-        :func:`replication.standins.song_tags.song_annotations`.
+        What they were made with, see :func:`replication.standins.song_tags.draw_collection`.
 
     Returns
     -------
@@ -50,9 +42,7 @@ def ceilings(split: SongSplit, *, songs: int, tags: int, seed: int) -> dict[str,
     ValueError
         If the annotations are not those that these numbers give.
     """
-    drawn = song_annotations(songs, tags, seed=seed)
-    shares = tag_shares(drawn.tags, tags)
-    oracle = oracle_probabilities(generating_tags(drawn, shares, seed=seed), shares)
+    drawn, _, oracle = draw_collection(songs, tags, seed=seed)
     rows = [drawn.songs.index(song) for song in split.songs.tolist()]
     columns = [drawn.tags.index(tag) for tag in split.tags.tolist()]
     grid = np.ix_(rows, columns)
@@ -64,7 +54,7 @@ def ceilings(split: SongSplit, *, songs: int, tags: int, seed: int) -> dict[str,
 
 
 def evaluate_ceilings(
-    split: SongSplit, probabilities: Mapping[str, Array], scoring: ScoringSettings
+    split: SongSplit, probabilities: Mapping[str, Floats], scoring: ScoringSettings
 ) -> list[dict[str, Any]]:
     """Score every ceiling, fold and tag.
 

@@ -16,28 +16,42 @@ import pandas as pd
 from replication.data.manifest import COLUMNS
 from replication.digests import PARTIAL, empty_partial
 from replication.io import sha256_of
-from replication.music.annotations import FILES, read_annotations
+from replication.music.annotations import FILES, write_annotations
 from replication.music.cal500 import find_audio
-from replication.standins.cal500 import write_order_songs
+from replication.standins.cal500 import write_flac
+from replication.standins.order_songs import order_annotations, order_song
 
-__all__ = ["prepare_order_songs"]
+__all__ = ["prepare_order_songs", "write_order_songs"]
+
+
+def write_order_songs(
+    folder: str | os.PathLike[str], *, songs: int = 60, seconds: int = 15, seed: int = 0
+) -> tuple[str, ...]:
+    """Write the order collection, recordings as 16-bit FLAC, and return the names of its songs.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder to write to.
+    songs : int, default 60
+        Number of songs, twelve a tag.
+    seconds : int, default 15
+        Duration of a song in s, at least 4.
+    seed : int, default 0
+        Another seed gives another collection of the same kind.
+    """
+    annotations, generating = order_annotations(songs, seed=seed)
+    for song, name in enumerate(annotations.songs):
+        tag = int(generating[song].argmax())
+        write_flac(folder, name, order_song(tag, song, seconds, seed=seed))
+    write_annotations(folder, annotations)
+    return annotations.songs
 
 
 def prepare_order_songs(
     folder: str | os.PathLike[str], *, songs: int, seconds: int, seed: int
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Write the songs of :mod:`replication.standins.order_songs` and list them.
-
-    Parameters
-    ----------
-    folder : path-like
-        Folder for the files.
-    songs : int
-        Number of songs.
-    seconds : int
-        Duration of a song in s.
-    seed : int
-        Seed of the collection.
+    """Write the songs of :func:`write_order_songs` and list them.
 
     Returns
     -------
@@ -46,24 +60,19 @@ def prepare_order_songs(
     summary : dict
         ``dataset``, ``origin`` and ``songs``.
     """
-    empty_partial(Path(folder))
-    write_order_songs(folder, songs=songs, seconds=seconds, seed=seed)
-    shutil.rmtree(Path(folder) / PARTIAL)
-    songs_found = find_audio(folder, read_annotations(folder).songs).paths
-    paths = [("song", song, path) for song, path in songs_found.items()]
-    paths += [("annotations", Path(name).stem, Path(folder) / name) for name in FILES]
-    rows = [
+    folder = Path(folder)
+    empty_partial(folder)
+    names = write_order_songs(folder, songs=songs, seconds=seconds, seed=seed)
+    shutil.rmtree(folder / PARTIAL)
+    paths = [("song", song, path) for song, path in find_audio(folder, names).paths.items()]
+    paths += [("annotations", Path(name).stem, folder / name) for name in FILES]
+    table = pd.DataFrame(
         {
             "id": name,
             "label": label,
-            "file": path.relative_to(Path(folder)).as_posix(),
+            "file": path.relative_to(folder).as_posix(),
             "sha256": sha256_of(path),
-            "origin": "synthetic",
-            "check": "unlisted",
-            "status": "used",
-            "note": "",
         }
         for label, name, path in paths
-    ]
-    summary = {"dataset": "order_songs", "origin": "synthetic", "songs": songs}
-    return pd.DataFrame(rows, columns=list(COLUMNS)), summary
+    ).assign(origin="synthetic", check="unlisted", status="used", note="")
+    return table[list(COLUMNS)], {"dataset": "order_songs", "origin": "synthetic", "songs": songs}

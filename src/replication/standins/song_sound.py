@@ -1,48 +1,48 @@
-"""From the parameters of a synthetic song to its sound: a small band that repeats itself.
-
-The parameters are those of :mod:`replication.standins.song_tags`.
-"""
+"""From the parameters of a synthetic song to its sound: a small band that repeats itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LAYERS", "SAMPLING_RATE", "play"]
+from replication.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
-Signal = npt.NDArray[np.float32]
+__all__ = ["PARAMETERS", "SAMPLING_RATE", "play"]
 
 SAMPLING_RATE = 22050
 """In Hz."""
 
 
-@dataclass(frozen=True)
-class _Timbre:
+class _Timbre(NamedTuple):
     """Harmonic h has amplitude h^-slope; sound grows for ``attack``, falls as exp(-t / decay)."""
 
     semitones: int  # from the tonic
     slope: float
     attack: float  # s
     decay: float  # s
-    beats: float = 1.0  # that a note lasts
+    beats: float  # that a note lasts
 
 
 _PITCHED = {
     "guitar": _Timbre(0, 1.3, 0.004, 0.25, 1.5),
-    "distorted": _Timbre(-12, 0.5, 0.006, 2.0),
+    "distorted": _Timbre(-12, 0.5, 0.006, 2.0, 1.0),
     "piano": _Timbre(0, 1.9, 0.008, 0.5, 1.5),
     "strings": _Timbre(0, 1.0, 0.15, 2.0, 4.0),
-    "synth": _Timbre(12, 0.7, 0.003, 2.0, 0.4),
-    "male": _Timbre(-5, 1.2, 0.05, 1.0),
-    "female": _Timbre(7, 1.2, 0.05, 1.0),
-    "bass": _Timbre(-24, 2.2, 0.01, 0.4),
+    "voice": _Timbre(7, 1.2, 0.05, 1.0, 1.0),
+    "bass": _Timbre(-24, 2.2, 0.01, 0.4, 1.0),
 }
-LAYERS = (*_PITCHED, "drums", "hand_drums")
-"""Those who can play in a song: parameters of the same names say how loudly, or not at all."""
+_LAYERS = (*_PITCHED, "drums")
+
+PARAMETERS = (
+    *("tempo", "minor", "loudness", "contrast", "brightness"),
+    *("density", "register", "noise", "swelling"),
+    *_LAYERS,
+)
+"""What tags act on: each zero on average with a standard deviation of one between songs. Those that
+are called like a layer say how loudly it plays, or not at all."""
 
 _SILENT_BELOW = -0.2
 _SCALES = {False: (0, 2, 4, 5, 7, 9, 11), True: (0, 2, 3, 5, 7, 8, 10)}
@@ -50,15 +50,15 @@ _SCALES = {False: (0, 2, 4, 5, 7, 9, 11), True: (0, 2, 3, 5, 7, 8, 10)}
 _BAR, _SECTION = 8, 16
 
 
-def play(z: Mapping[str, float], seconds: float, rng: np.random.Generator) -> Signal:
-    """Compose and play a song.
-
-    Verse and chorus alternate; each has two chords, and a pattern of one bar for each layer.
+def play(
+    z: Mapping[str, float], seconds: float, rng: np.random.Generator
+) -> npt.NDArray[np.float32]:
+    """Compose and play a song: verse and chorus with two chords each, a pattern for each layer.
 
     Parameters
     ----------
     z : mapping of str to float
-        Of :func:`replication.standins.song_tags.song_parameters`.
+        A value for each of :data:`PARAMETERS`.
     seconds : float
         Duration in s.
     rng : numpy.random.Generator
@@ -69,30 +69,30 @@ def play(z: Mapping[str, float], seconds: float, rng: np.random.Generator) -> Si
     ndarray of float32, shape (round(22050 * seconds),)
         Samples between -1 and 1.
     """
-    eighth = 60 / (105 * 2 ** (0.4 * z["tempo"])) / 2
+    eighth = 30 / (105 * 2 ** (0.4 * z["tempo"]))
     tonic = 57 + int(rng.integers(-5, 6)) + round(4 * z["register"])
     scale = _SCALES[z["minor"] > 0]
     chords = rng.choice([0, 3, 4, 5], size=(2, _SECTION // _BAR))
-    thirds = 2 * rng.integers(0, 3, size=(len(LAYERS), 2, _BAR))
-    chosen = rng.random((len(LAYERS), 2, _BAR)) < _share(z["density"])
+    # Of each layer, section and eighth of a bar.
+    pattern = (len(_LAYERS), 2, _BAR)
+    thirds = 2 * rng.integers(0, 3, size=pattern)
+    chosen = rng.random(pattern) < _share(z["density"])
     chosen[:, :, 0] = True
-    swells = rng.random((len(LAYERS), 2, _BAR)) < _share(2 * (z["swelling"] - 1))
+    swells = rng.random(pattern) < _share(2 * (z["swelling"] - 1))
     drums = _drum_sounds(rng)
     mix = np.zeros(round(SAMPLING_RATE * seconds))
     contrast = float(np.clip(2 + 3 * z["contrast"], 0, 10))
     leader = max(_PITCHED, key=lambda layer: z[layer])
-    for number, layer in enumerate(LAYERS):
+    for number, layer in enumerate(_LAYERS):
         if z[layer] <= _SILENT_BELOW and layer != leader:
             continue
         for when in range(int(np.ceil(seconds / eighth))):
             section, bar, place = when // _SECTION % 2, when // _BAR % 2, when % _BAR
             at = number, section, place
             if layer == "drums":
-                sound = drums[("kick", "hat", "snare", "hat")[place % 4]]
+                sound = drums[place % len(drums)]
             elif not chosen[at]:
                 continue
-            elif layer == "hand_drums":
-                sound = drums["hand"]
             else:
                 octave, degree = divmod(int(chords[section, bar] + thirds[at]), len(scale))
                 midi = tonic + _PITCHED[layer].semitones + 12 * octave + scale[degree]
@@ -131,13 +131,11 @@ def _note(timbre: _Timbre, hertz: float, beat: float, brightness: float) -> Floa
     return wave * ends * np.exp(-t / timbre.decay)
 
 
-def _drum_sounds(rng: np.random.Generator) -> dict[str, Floats]:
+def _drum_sounds(rng: np.random.Generator) -> list[Floats]:
+    """Kick, hat, snare and hat."""
     t = np.arange(int(0.25 * SAMPLING_RATE)) / SAMPLING_RATE
     noise = rng.standard_normal(t.size)
-    hiss = np.diff(noise, n=2, prepend=np.zeros(2))
-    return {
-        "kick": 4.0 * np.sin(2 * np.pi * 60 * t) * np.exp(-t / 0.08),
-        "snare": 1.6 * (noise + np.sin(2 * np.pi * 190 * t)) * np.exp(-t / 0.05),
-        "hat": 0.5 * hiss * np.exp(-t / 0.02),
-        "hand": 4.0 * np.sin(2 * np.pi * 320 * t) * np.exp(-t / 0.05),
-    }
+    kick = 4.0 * np.sin(2 * np.pi * 60 * t) * np.exp(-t / 0.08)
+    snare = 1.6 * (noise + np.sin(2 * np.pi * 190 * t)) * np.exp(-t / 0.05)
+    hat = 0.5 * np.diff(noise, n=2, prepend=np.zeros(2)) * np.exp(-t / 0.02)
+    return [kick, hat, snare, hat]
