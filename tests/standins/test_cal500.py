@@ -262,10 +262,10 @@ def test_parameters_sound_like_their_names(parameter, statistic):
 def test_each_parameter_is_audible_and_moved_by_tags(parameter):
     """Spectrum or rhythm change, all else being as it was."""
     without, with_it = (
-        LogMel()(play(dict.fromkeys(PARAMETERS, 0.5) | {parameter: value}, 4.0, stream(1)))
-        for value in (-1.5, 1.5)
+        LogMel()(play(dict.fromkeys(PARAMETERS, 0.5) | {parameter: value}, 8.0, stream(1)))
+        for value in (-2.0, 2.0)
     )
-    assert np.abs(without - with_it).mean() > 0.5  # dB, mean over frames and bands
+    assert np.abs(without - with_it).mean() > 0.3  # dB, mean over frames and bands
     moved = [song_parameters(there, 0)[parameter] for there in np.eye(len(NAMES), dtype=bool)]
     assert max(moved) > np.median(moved) + 0.5 > min(moved) + 1
 

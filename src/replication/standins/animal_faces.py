@@ -44,12 +44,12 @@ def _nose(y: float, width: float, colour: str = "black") -> tuple[_Part, ...]:
 _KINDS: dict[str, tuple[str, float, tuple[_Part, ...]]] = {
     "BearHead": ("saddlebrown dimgray peru", 1.6, (
         ("coat", .45, -.50, .18, .18, 0), ("dark", .46, -.49, .10, .10, 0),
-        ("coat", 0, 0, .58, .54, 0), ("pale", 0, .22, .26, .23, 0),
-        *_eye(.21, -.08, .055), *_nose(.13, .11))),
+        ("coat", 0, 0, .58, .54, 0), ("pale", 0, .22, .26, .23, 0), *_eye(.21, -.08, .055),
+        *_nose(.13, .11))),
     "CatHead": ("peru gray dimgray wheat", 1, (
         ("coat", .40, -.46, .16, .36, 20), ("pink", .39, -.44, .09, .26, 20),
-        ("coat", 0, 0, .56, .47, 0), ("pale", .09, .22, .13, .10, 0),
-        *_eye(.22, -.06, .11, "gold"), *_nose(.14, .055, "pink"))),
+        ("coat", 0, 0, .56, .47, 0), ("pale", .09, .22, .13, .10, 0), *_eye(.22, -.06, .11, "gold"),
+        *_nose(.14, .055, "pink"))),
     "ChickenHead": ("white tan dimgray", 1, (
         ("firebrick", .1, -.56, .25, .20, 0), ("coat", -.12, .75, .48, .95, 8),
         ("coat", 0, -.25, .33, .30, 0), ("firebrick", .24, .12, .09, .18, 0),
@@ -57,16 +57,16 @@ _KINDS: dict[str, tuple[str, float, tuple[_Part, ...]]] = {
     "CowHead": ("dimgray sienna wheat", .6, (
         ("ivory", .42, -.66, .09, .24, 40), ("coat", .60, -.34, .25, .12, -10),
         ("coat", 0, -.26, .42, .40, 0), ("coat", 0, .10, .34, .56, 0),
-        ("ivory", 0, -.15, .11, .42, 0),
-        ("pink", 0, .52, .33, .22, 0), ("dark", .17, .46, .055, .075, 35), *_eye(.31, -.18, .065))),
+        ("ivory", 0, -.15, .11, .42, 0), ("pink", 0, .52, .33, .22, 0),
+        ("dark", .17, .46, .055, .075, 35), *_eye(.31, -.18, .065))),
     "DeerHead": ("peru sienna", .6, (
         ("saddlebrown", .30, -.72, .04, .32, 25), ("coat", .50, -.48, .28, .14, -28),
         ("pale", .51, -.47, .20, .08, -28), ("coat", 0, -.20, .35, .34, 0),
         ("coat", 0, .18, .20, .44, 0), *_eye(.27, -.16, .075), *_nose(.44, .10))),
     "DogHead": ("tan dimgray wheat sienna", 1, (
         ("coat", 0, -.06, .47, .48, 0), ("pale", 0, .08, .11, .34, 0),
-        ("pale", 0, .24, .25, .23, 0),
-        ("dark", .50, -.06, .17, .40, -14), *_eye(.19, -.12, .065), *_nose(.13, .11))),
+        ("pale", 0, .24, .25, .23, 0), ("dark", .50, -.06, .17, .40, -14), *_eye(.19, -.12, .065),
+        *_nose(.13, .11))),
     "DuckHead": ("darkgreen sienna white gray", .5, (
         ("coat", -.10, .70, .34, .95, 8), ("white", -.10, .42, .27, .06, -5),
         ("coat", 0, -.20, .33, .29, 0), ("gold", .46, -.10, .30, .10, 8), *_eye(.10, -.27, .06))),
@@ -80,39 +80,36 @@ _KINDS: dict[str, tuple[str, float, tuple[_Part, ...]]] = {
         ("coat", 0, .18, .20, .40, 0), ("pale", 0, .60, .14, .48, 0), *_eye(.28, -.10, .045))),
     "HumanHead": ("bisque tan burlywood sienna", .2, (
         ("black", 0, -.10, .50, .60, 0), ("coat", .43, .02, .07, .13, 0),
-        ("coat", 0, .04, .41, .55, 0),
-        ("dark", .17, -.13, .10, .02, 6), ("pale", 0, .10, .06, .14, 0),
-        ("firebrick", 0, .34, .14, .035, 0), ("white", .17, -.04, .08, .045, 0),
-        *_eye(.17, -.04, .045))),
+        ("coat", 0, .04, .41, .55, 0), ("dark", .17, -.13, .10, .02, 6),
+        ("pale", 0, .10, .06, .14, 0), ("firebrick", 0, .34, .14, .035, 0),
+        ("white", .17, -.04, .08, .045, 0), *_eye(.17, -.04, .045))),
     "LionHead": ("goldenrod tan", 2.6, (
         ("dark", 0, .06, .90, .88, 0), ("pale", .44, -.44, .14, .14, 0),
-        ("coat", 0, -.02, .48, .50, 0),
-        ("pale", .12, .26, .16, .13, 0), *_eye(.21, -.12, .055, "gold"), *_nose(.15, .12))),
+        ("coat", 0, -.02, .48, .50, 0), ("pale", .12, .26, .16, .13, 0),
+        *_eye(.21, -.12, .055, "gold"), *_nose(.15, .12))),
     "MonkeyHead": ("sienna dimgray peru gray", 1.8, (
         ("bisque", .56, -.04, .16, .18, 0), ("coat", 0, -.06, .54, .54, 0),
-        ("bisque", .15, -.10, .20, .18, 0), ("bisque", 0, .22, .29, .28, 0),
-        *_eye(.14, -.09, .06), *_nose(.12, .06, "sienna"))),
+        ("bisque", .15, -.10, .20, .18, 0), ("bisque", 0, .22, .29, .28, 0), *_eye(.14, -.09, .06),
+        *_nose(.12, .06, "sienna"))),
     "MouseHead": ("gray white tan dimgray", .8, (
         ("coat", .52, -.48, .30, .32, 0), ("pink", .53, -.46, .21, .23, 0),
         ("coat", 0, -.04, .44, .42, 0), ("coat", 0, .22, .26, .30, 0),
         *_eye(.25, -.04, .07, "black"), *_nose(.40, .055, "pink"))),
     "PandaHead": ("white", 1.3, (
         ("black", .48, -.50, .20, .20, 0), ("coat", 0, 0, .64, .56, 0),
-        ("black", .25, 0, .13, .19, 32),
-        *_eye(.24, -.03, .05), *_nose(.20, .10))),
+        ("black", .25, 0, .13, .19, 32), *_eye(.24, -.03, .05), *_nose(.20, .10))),
     "PigHead": ("pink tan dimgray", .3, (
         ("coat", .44, -.54, .16, .30, 28), ("dark", .43, -.52, .09, .20, 28),
         ("coat", 0, -.02, .52, .54, 0), ("dark", 0, .21, .27, .22, 0),
-        ("pale", 0, .23, .23, .18, 0),
-        ("dark", .09, .25, .045, .07, 12), *_eye(.25, -.12, .05))),
+        ("pale", 0, .23, .23, .18, 0), ("dark", .09, .25, .045, .07, 12), *_eye(.25, -.12, .05))),
     "PigeonHead": ("slategray gray white sienna", .6, (
         ("coat", -.12, .75, .45, .75, 8), ("darkgreen", -.08, .42, .31, .18, 5),
         ("coat", 0, -.22, .30, .27, 0), ("black", .38, -.13, .17, .05, 20),
         ("white", .29, -.21, .07, .05, 0), *_eye(.08, -.29, .06, "orange"))),
     "RabbitHead": ("tan white gray sienna", 1, (
         ("coat", .20, -.62, .12, .46, 8), ("pink", .20, -.60, .06, .36, 8),
-        ("coat", 0, .10, .43, .46, 0), ("pale", .09, .34, .14, .12, 0),
-        *_eye(.30, .02, .075), *_nose(.25, .05, "pink"))),
+        ("coat", 0, .10, .43, .46, 0), ("pale", .09, .34, .14, .12, 0), *_eye(.30, .02, .075),
+        *_nose(.25, .05, "pink"))),
     "SheepHead": ("ivory wheat", 2.6, (
         ("coat", 0, -.14, .62, .62, 0), ("gray", .58, -.12, .20, .09, 12),
         ("gray", 0, .12, .30, .52, 0), ("coat", .13, -.46, .17, .15, 0),
@@ -126,8 +123,7 @@ _KINDS: dict[str, tuple[str, float, tuple[_Part, ...]]] = {
     "WolfHead": ("gray dimgray wheat tan", 2.2, (
         ("coat", .34, -.56, .14, .32, 14), ("dark", .34, -.54, .08, .22, 14),
         ("pale", .34, .14, .30, .24, 20), ("coat", 0, -.10, .44, .44, 0),
-        ("pale", 0, .16, .15, .34, 0),
-        *_eye(.18, -.11, .05, "gold"), *_nose(.30, .085))),
+        ("pale", 0, .16, .15, .34, 0), *_eye(.18, -.11, .05, "gold"), *_nose(.30, .085))),
 }
 # fmt: on
 _IN_PROFILE = ("ChickenHead", "DuckHead", "EagleHead", "PigeonHead")
@@ -204,17 +200,13 @@ def write(
 
     Parameters
     ----------
-    folder : path-like
-        Where the folder ``Image`` with its 21 class folders is made.
-    seed : int, default 0
-        Seed of everything random.
+    folder, seed, n_jobs
+        See :mod:`replication.standins`.
     images_per_class : int, default 12
         Number of individuals of each kind.
     min_side, max_side : int, default 96 and 128
         Smallest and largest side of an image in pixels. The published images have 25 to 2529, most
         of them 150.
-    n_jobs : int, optional
-        Number of processes (joblib's convention). The files do not depend on it.
     """
 
     def draw(name: str) -> Iterator[tuple[str, Pixels]]:

@@ -13,8 +13,6 @@ keeps its share p of songs:
     P(G = 0 | H = 1) = m,    P(G = 1 | H = 0) = m p / (1 - p),    thus P(H = 1 | G = 1) = 1 - m.
 
 Sound can tell no more than G; the scores of someone who knows G are the ceiling of every method.
-
-Song k does not depend on how many songs are made, and no song on another.
 """
 
 from __future__ import annotations
@@ -55,18 +53,14 @@ def write(
 
     Parameters
     ----------
-    folder : path-like
-        Folder to write to.
+    folder, seed, n_jobs
+        See :mod:`replication.standins`.
     songs : int, default 100
         Number of songs.
     seconds : int, default 15
         Duration of a song in s, at least 4.
     tags : int, default 32
         Number of modelled tags, at least 32; the paper's size is 149.
-    seed : int, default 0
-        Another seed gives another collection of the same kind.
-    n_jobs : int, optional
-        Number of processes (joblib's convention). The result does not depend on it.
     """
     annotations, generating, _ = draw_collection(songs, tags, seed=seed)
 

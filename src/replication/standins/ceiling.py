@@ -56,21 +56,15 @@ def ceilings(split: SongSplit, *, songs: int, tags: int, seed: int) -> dict[str,
 def evaluate_ceilings(
     split: SongSplit, probabilities: Mapping[str, Floats], scoring: ScoringSettings
 ) -> list[dict[str, Any]]:
-    """Score every ceiling, fold and tag.
-
-    Parameters
-    ----------
-    split : SongSplit
-    probabilities : mapping of str to ndarray of shape (n_songs, n_tags)
-        See :func:`ceilings`. They rank songs and tags as they are: to divide by their sum, as
-        for semantic multinomials, would make an oracle worse.
-    scoring : ScoringSettings
+    """Score every ceiling (see :func:`ceilings`), fold and tag.
 
     Returns
     -------
     list of dict
-        Rows as of :func:`replication.music.evaluation.evaluate_tagging`, of the
-        variant ``ceiling``, so that nobody takes a ceiling for a method.
+        Rows as of :func:`replication.music.evaluation.evaluate_tagging`, of the variant
+        ``ceiling``, so that nobody takes a ceiling for a method. Probabilities rank songs and tags
+        as they are: to divide by their sum, as for semantic multinomials, would make an oracle
+        worse.
     """
     rows = []
     for method, values in probabilities.items():

@@ -30,11 +30,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from replication.arrays import Floats
 from replication.motion.asf_amc import ROTATIONS, Bone, Skeleton
-from replication.motion.cmu_mocap import (
-    CLASS_SIZES,
-    DEGREES_OF_FREEDOM,
-    listed_motions,
-)
+from replication.motion.cmu_mocap import CLASS_SIZES, DEGREES_OF_FREEDOM, listed_motions
 from replication.motion.skeleton import forward_kinematics, pose
 from replication.standins.asf_amc_writer import write_amc, write_asf
 
@@ -43,6 +39,10 @@ __all__ = ["FRAME_RATE_HZ", "make_motion", "make_skeleton", "write"]
 FRAME_RATE_HZ = 120
 _METRES_PER_UNIT = 0.0254 / 0.45
 _CLASSES = tuple(CLASS_SIZES)
+_Course = dict[str, Floats]
+"""Over time: joint angles in degrees by anatomical name (and side: ``knee_l``), the speed forwards
+(m/s), and the height of the lower foot above the floor (m). What is not named is zero."""
+_Times = Sequence[float] | Floats
 
 # Parent, direction, length as a part of the stature, axis about z in degrees. Those of a side are
 # the left side's. In the rest pose legs are spread and arms stretched out, as in CMU's files.
@@ -110,10 +110,6 @@ _SECONDS = {
     **{"walk 1": (2.2, 4.0), "walk 2": (2.2, 3.2), "run": (1.1, 1.4), "jog": (1.1, 1.6)},
     **{"basket": (3.2, 5.5), "soccer": (3.2, 6.0), "jump": (2.6, 3.6), "sit": (8.0, 11.0)},
 }
-
-_Course = dict[str, Floats]
-"""Over time: joint angles in degrees by anatomical name (and side: ``knee_l``), the speed forwards
-(m/s), and the height of the lower foot above the floor (m). What is not named is zero."""
 
 
 def make_skeleton(seed: int, subject: int) -> Skeleton:
@@ -183,14 +179,10 @@ def write(
 
     Parameters
     ----------
-    folder : path-like
-        Gets ``all_asfamc/subjects/NN/NN.asf`` and ``NN_MM.amc``.
-    seed : int, default 0
-        Seed of everything random.
+    folder, seed, n_jobs
+        See :mod:`replication.standins`.
     max_sequences_per_class : int, default 11
         Of the sequences of ``resources/motions.tsv``, the first so many of each class.
-    n_jobs : int, optional
-        Not used.
     """
     del n_jobs
     subjects = Path(folder) / "all_asfamc" / "subjects"
@@ -299,30 +291,26 @@ def _sit(time: Floats, label: str, rng: np.random.Generator) -> _Course:
         times += [down, down + 0.65, down + 1.3, up - 1.2, up - 0.6, up]
     # The trunk comes forward halfway down and halfway up.
     poses = {
-        "hip": (3, 45, 88, 88, 45, 3),
-        "knee": (5, 45, 84, 84, 45, 5),
-        "shoulder": (0, 26, 24, 24, 26, 0),
-        "elbow": (12, 36, 60, 60, 36, 12),
-        "lean": (3, 43, 15, 15, 43, 3),
+        "hip": (3, 45, 88, 88, 45, 3) * 2,
+        "knee": (5, 45, 84, 84, 45, 5) * 2,
+        "shoulder": (0, 26, 24, 24, 26, 0) * 2,
+        "elbow": (12, 36, 60, 60, 36, 12) * 2,
+        "lean": (3, 43, 15, 15, 43, 3) * 2,
     }
-    twice = {name: values * 2 for name, values in poses.items()}
-    course = _both_sides(time, times, twice, rng.normal(1, 0.05))
+    course = _both_sides(time, times, poses, rng.normal(1, 0.05))
     seated = _through(time, times, (0, 0, 1, 1, 0, 0) * 2)
     swing = np.sin(2 * np.pi * (rng.normal(0.9, 0.1) * time + rng.random()))
     course["knee_l"] -= seated * (22 + 16 * swing)
     return course
 
 
-def _through(time: Floats, times: Sequence[float] | Floats, values: Sequence[float]) -> Floats:
+def _through(time: Floats, times: _Times, values: Sequence[float]) -> Floats:
     """Curve through key values without overshoot, constant before and after."""
     return np.asarray(PchipInterpolator(times, values)(np.clip(time, times[0], times[-1])))
 
 
 def _both_sides(
-    time: Floats,
-    times: Sequence[float] | Floats,
-    poses: Mapping[str, tuple[int, ...]],
-    scale: float,
+    time: Floats, times: _Times, poses: Mapping[str, tuple[int, ...]], scale: float
 ) -> _Course:
     """Key poses that left and right share."""
     course: _Course = {}

@@ -31,14 +31,12 @@ def write_order_songs(
 
     Parameters
     ----------
-    folder : path-like
-        Folder to write to.
+    folder, seed
+        See :mod:`replication.standins`.
     songs : int, default 60
         Number of songs, twelve a tag.
     seconds : int, default 15
         Duration of a song in s, at least 4.
-    seed : int, default 0
-        Another seed gives another collection of the same kind.
     """
     annotations, generating = order_annotations(songs, seed=seed)
     for song, name in enumerate(annotations.songs):

@@ -110,17 +110,7 @@ class Collection(NamedTuple):
 
 
 def draw_collection(songs: int, tags: int = len(NAMES), *, seed: int = 0) -> Collection:
-    """Draw the default songs' tags.
-
-    Parameters
-    ----------
-    songs : int
-        Number of songs.
-    tags : int, default 32
-        Number of tags that get a model, at least 32. The paper's is 149.
-    seed : int, default 0
-        Another seed gives another collection of the same kind.
-    """
+    """Draw the default songs' tags, of which 32 or more get a model (149 in the paper)."""
     vocabulary = _vocabulary(tags)
     firsts = [vocabulary.names.index(first) for first in _REPEATING.values()]
     p = np.append(vocabulary.shares, vocabulary.shares[firsts] / 2)
@@ -155,15 +145,8 @@ def song_parameters(present: Bools, song: int, *, seed: int = 0) -> dict[str, fl
     ----------
     present : ndarray of bool, shape (n_tags,)
         Generating tags g of the song, without those that repeat others.
-    song : int
-        Number of the song, which decides ε.
-    seed : int, default 0
-        As in :func:`draw_collection`.
-
-    Returns
-    -------
-    dict of str to float
-        A value for each of :data:`~replication.standins.song_sound.PARAMETERS`.
+    song, seed : int
+        Decide ε.
     """
     vocabulary = _vocabulary(present.size)
     moved = stream(SEED, seed, song, NUISANCE).standard_normal(len(PARAMETERS))

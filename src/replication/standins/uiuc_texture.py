@@ -173,16 +173,12 @@ def write(
 
     Parameters
     ----------
-    folder : path-like
-        Where the 25 class folders are made.
-    seed : int, default 0
-        Seed of everything random.
+    folder, seed, n_jobs
+        See :mod:`replication.standins`.
     images_per_class : int, default 20
         Number of views of each surface, at most 99.
     width, height : int, default 320 and 240
         Size of the images in pixels. The published images have 640 x 480.
-    n_jobs : int, optional
-        Number of processes (joblib's convention). The files do not depend on it.
     """
 
     def draw(name: str) -> Iterator[tuple[str, Pixels]]:
