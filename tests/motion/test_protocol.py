@@ -15,6 +15,7 @@ from replication.motion.protocol import (
     HierarchySettings,
     HMMSettings,
     cluster_motions,
+    first_levels,
     fit_hmms,
 )
 from replication.motion.scores import (
@@ -416,6 +417,11 @@ def test_a_trial_does_not_depend_on_its_block_nor_on_the_methods_beside_it(seque
         for key, array in runs.items():
             np.testing.assert_array_equal(array, together[method][key], err_msg=key)
         assert len(set(runs["seeds"])) == 3
+
+
+def test_a_trial_is_found_in_its_block_of_models(models):
+    blocks = [H3M.from_hmms([*models[0], *models[1]]), models[2]]
+    assert first_levels(blocks, 8, 5) == {5 + trial: each for trial, each in models.items()}
 
 
 def test_trials_differ_and_repeat(sequences, models):

@@ -58,7 +58,6 @@ wildcard_constraints:
     collection="|".join(COLLECTIONS),
     kind="|".join(FEATURES_OF_KIND),
     block="[0-9]+",
-    trial="[0-9]+",
     first="[0-9]+",
     last="[0-9]+",
 

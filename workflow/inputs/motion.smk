@@ -1,8 +1,12 @@
 # What the rules of rules/motion.smk ask for.
+def motion_trials(variant):
+    """Settings of the trials of a variant, but for the sizes of blocks."""
+    return settings("motion", "trials" if variant == "main" else "sensitivity")
+
+
 def motion_parts(variant):
     """Methods by the jobs that run them: those that take long have jobs of their own."""
-    trials = settings("motion", "trials" if variant == "main" else "sensitivity")
-    methods = MOTION_METHODS if variant == "main" else trials["methods"]
+    methods = MOTION_METHODS if variant == "main" else motion_trials(variant)["methods"]
     slow = settings("motion", "trials")["slow_methods"]
     quick = [method for method in methods if method not in slow]
     parts = {method: [method] for method in methods if method in slow}
@@ -14,13 +18,13 @@ def motion_blocks(
 ):
     """Blocks of trials of a variant of the motion experiment that hold some of the methods."""
     sizes = settings("motion", "trials")
-    trials = sizes if variant == "main" else settings("motion", "sensitivity")
     return [
         results(pattern.format(variant=variant, block=f"{part}_{first}-{last}"))
         for part, methods in motion_parts(variant).items()
         if {*only} & {*methods}
         for first, last in repeat_blocks(
-            trials["repeats"], sizes["block" if part == "quick" else "slow_block"]
+            motion_trials(variant)["repeats"],
+            sizes["block" if part == "quick" else "slow_block"],
         )
     ]
 
@@ -31,8 +35,16 @@ def motion_variants():
 
 
 def block_models(wildcards):
-    """First levels of the trials of a block."""
+    """Blocks of first levels that hold those of the trials of a block."""
+    variant, size = wildcards.variant, settings("motion", "trials")["block"]
     return [
-        results(f"models/motion/{wildcards.variant}/hmms_{trial}.npz")
-        for trial in range(int(wildcards.first), int(wildcards.last) + 1)
+        results(f"models/motion/{variant}/hmms_{first}-{last}.npz")
+        for first, last in repeat_blocks(motion_trials(variant)["repeats"], size)
+        if first <= int(wildcards.last) and int(wildcards.first) <= last
     ]
+
+
+def first_model(wildcards):
+    """First trial of the blocks of first levels that a block of trials reads."""
+    size = settings("motion", "trials")["block"]
+    return int(wildcards.first) // size * size

@@ -27,9 +27,9 @@ rule fit_motion_hmms:
     input:
         sequences=results("features/motion/{variant}/sequences.npz"),
     output:
-        models=results("models/motion/{variant}/hmms_{trial}.npz"),
+        models=results("models/motion/{variant}/hmms_{first}-{last}.npz"),
     log:
-        results("logs/fit_motion_hmms/{variant}_{trial}.log"),
+        results("logs/fit_motion_hmms/{variant}_{first}-{last}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
@@ -55,6 +55,7 @@ rule cluster_motions:
         code=code_of("motion/cluster_motions"),
         seed=config["seed"],
         methods=lambda wildcards: motion_parts(wildcards.variant)[wildcards.part],
+        start=first_model,
         hmms=lambda wildcards: variant_settings("motion", wildcards.variant, "hmms"),
         hierarchy=lambda wildcards: variant_settings(
             "motion", wildcards.variant, "hierarchy"

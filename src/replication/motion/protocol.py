@@ -50,6 +50,7 @@ __all__ = [
     "HMMSettings",
     "HierarchySettings",
     "cluster_motions",
+    "first_levels",
     "fit_hmms",
 ]
 
@@ -182,6 +183,22 @@ def fit_hmms(
         )
         models.append(estimator.fit([sequence]).model_[0])
     return H3M.from_hmms(models)
+
+
+def first_levels(blocks: Iterable[H3M], n: int, start: int) -> dict[int, H3M]:
+    """Part the HMMs of blocks of trials into trials.
+
+    Parameters
+    ----------
+    blocks : iterable of H3M
+        What :func:`fit_hmms` returned for trial after trial, joined.
+    n : int
+        HMMs of a trial.
+    start : int
+        Number of the first trial.
+    """
+    hmms = [hmm for block in blocks for hmm in block]
+    return {start + at // n: H3M.from_hmms(hmms[at : at + n]) for at in range(0, len(hmms), n)}
 
 
 def cluster_motions(

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 
 from replication.io import save_arrays, start_job, write_table
-from replication.motion.protocol import HierarchySettings, HMMSettings, cluster_motions
+from replication.motion.protocol import (
+    HierarchySettings,
+    HMMSettings,
+    cluster_motions,
+    first_levels,
+)
 from replication.motion.sequences import MotionSet
 from vhem import H3M
 
@@ -13,11 +18,13 @@ if TYPE_CHECKING:
 
 start_job(snakemake)
 names = snakemake.wildcards
-trials = range(int(names.first), int(names.last) + 1)
+sequences = MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences
+blocks = map(H3M.load, snakemake.input.models)
+models = first_levels(blocks, len(sequences), snakemake.params.start)
 runs, timings = cluster_motions(
     snakemake.params.methods,
-    MotionSet.from_arrays(np.load(snakemake.input.sequences)).sequences,
-    dict(zip(trials, map(H3M.load, snakemake.input.models), strict=True)),
+    sequences,
+    {trial: models[trial] for trial in range(int(names.first), int(names.last) + 1)},
     HMMSettings(**snakemake.params.hmms),
     HierarchySettings(**snakemake.params.hierarchy),
     seed=snakemake.params.seed,
