@@ -321,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config([Path("config.yaml"), *options.configfile])
         # Before Snakemake reads the files, which runs code that they may hold.
-        check_config(config, Path("workflow/schemas/config.schema.yaml").absolute())
+        check_config(config)
         run = Path("results", config["run"])
         scripts = _scripts(config, run, options)
         if options.action == "export":

@@ -43,7 +43,6 @@ __all__ = ["LaunchError", "Request", "main"]
 
 #: What make hands over, see the README.
 _VARIABLES = ("CONFIG", "ARCHIVES", "ALLOW_SUBSET", "ONLY", "TARGET", "CORES")
-_SCHEMA = Path("workflow/schemas/config.schema.yaml")
 #: Folder of the configurations that Snakemake is given, each named by its content, so that a plan
 #: beside a run has one of its own. For the workflow they are the whole configuration.
 _CONFIGURATIONS = Path(".snakemake/configurations")
@@ -121,7 +120,7 @@ class Request:
                         f"ONLY: data set {name!r} is off in this configuration "
                         f"(datasets.{name}.enabled: false), so there is nothing to do"
                     )
-        check_config(config, _SCHEMA.absolute())
+        check_config(config)
         return cls(config, _targets(given.get("TARGET", ""), config), cores, given)
 
     @property

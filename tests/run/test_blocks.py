@@ -14,8 +14,10 @@ import pytest
 from replication import blocks
 from replication.blocks import BlockError, export_blocks, import_blocks
 from replication.digests import check_sums, keep_digests
+from replication.settings import load_config
 
-SCRIPTS = [Path(__file__).resolve().parents[2] / "workflow/scripts/images/run_svm.py"]
+REPOSITORY = Path(__file__).resolve().parents[2]
+SCRIPTS = [REPOSITORY / "workflow/scripts/images/run_svm.py"]
 CONFIG = {
     "seed": 1,
     "experiments": {
@@ -248,16 +250,15 @@ def test_equal_blocks_give_equal_bytes(exported):
     assert pd.read_csv(packed)["value"].tolist() == [0.25]
 
 
-def accept_every_configuration(folder):
-    schema = folder / "workflow/schemas/config.schema.yaml"
-    schema.parent.mkdir(parents=True)
-    schema.write_text("type: object\n")
+def write_config(folder, **changes):
+    """Complete the configuration, since a command checks it."""
+    config = load_config([REPOSITORY / "config.yaml"], CONFIG | changes)
+    (folder / "config.yaml").write_text(json.dumps(config))
 
 
 def test_command_line(exported, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    accept_every_configuration(tmp_path)
-    (tmp_path / "config.yaml").write_text(str({**CONFIG, "run": "third"}))
+    write_config(tmp_path, run="third")
     (tmp_path / "Snakefile").write_text("rule run_svm:\n    output: '{block}'\n    shell: ':'\n")
     (tmp_path / "workflow/scripts/images").mkdir(parents=True)
     shutil.copy(SCRIPTS[0], tmp_path / "workflow/scripts/images")
@@ -271,7 +272,6 @@ def test_command_line(exported, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("levels", [1, 2])
 def test_blocks_of_other_settings_are_not_exported(tmp_path, monkeypatch, capsys, levels):
     """A block was computed with level 1; the configuration may say something else by now."""
-    accept_every_configuration(tmp_path)
     (tmp_path / "Snakefile").write_text(
         'configfile: "config.yaml"\n'
         "rule block:\n"
@@ -279,8 +279,7 @@ def test_blocks_of_other_settings_are_not_exported(tmp_path, monkeypatch, capsys
         '    params: level=config["seed"]\n'
         "    shell: \"printf 'method,value\\nlinear,1\\n' > {output}\"\n"
     )
-    config = copy.deepcopy(CONFIG) | {"run": "demo"}
-    (tmp_path / "config.yaml").write_text(str(config))
+    write_config(tmp_path, run="demo")
     run = start_run(tmp_path / "results/demo")
     block = "results/demo/runs/faces/main/svm_paper_0-1.csv"
     command = [sys.executable, "-m", "snakemake", block, "--cores", "1", "--quiet"]
@@ -288,7 +287,7 @@ def test_blocks_of_other_settings_are_not_exported(tmp_path, monkeypatch, capsys
     timing = run / "timings/faces/main/svm_paper_0-1.csv"
     timing.parent.mkdir(parents=True)
     timing.write_text("seconds\n1\n")
-    (tmp_path / "config.yaml").write_text(str(config | {"seed": levels}))
+    write_config(tmp_path, run="demo", seed=levels)
     monkeypatch.chdir(tmp_path)
     assert blocks.main(["export", "blocks"]) == levels - 1
     assert (tmp_path / "blocks/identity.json").exists() is (levels == 1)

@@ -93,10 +93,12 @@ def test_make_and_its_shell_read_no_value(repository, tmp_path, value):
 
 
 def test_several_configurations_are_separated_by_blanks_and_the_later_wins(here):
-    (here / "large.yaml").write_text("run: large\nsvm: {C: 2, repeats: 50, folds: 5}\n")
-    (here / "short.yaml").write_text("svm: {repeats: 3}\n")
+    changes = "experiments: {music: {split: {"
+    (here / "large.yaml").write_text(f"run: large\n{changes}folds: 4, block: 2}}}}}}\n")
+    (here / "short.yaml").write_text(f"{changes}block: 3}}}}}}\n")
     found = request(CONFIG="large.yaml short.yaml")
-    assert found.config["svm"] == {"C": 2, "repeats": 3, "folds": 5}
+    split = found.config["experiments"]["music"]["split"]
+    assert (split["folds"], split["block"]) == (4, 3)
     assert str(found.results) == "results/large"
     (here / "large.yaml short.yaml").write_text("run: whole\n")
     assert str(request(CONFIG="large.yaml short.yaml").results) == "results/whole"
@@ -115,7 +117,7 @@ def test_only_some_data_sets_take_part(here):
     found = request(ONLY="uiuc_texture, cmu_mocap").config["datasets"]
     enabled = {name for name, settings in found.items() if settings["enabled"]}
     assert enabled == {"uiuc_texture", "cmu_mocap"}
-    assert found["uiuc_texture"]["n"] == 1, "other settings stay"
+    assert found["uiuc_texture"]["embedded"]["width"] == 320, "other settings stay"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 SNAKEFILE = """
 rule all:
@@ -13,17 +14,16 @@ rule make:
     output: "out/{{i}}.txt"
     shell: "touch started/{{wildcards.i}}; {delay}; echo {{wildcards.i}} > {{output}}"
 """
-CONFIG = """run: demo
-archives: data/archives
-datasets: {uiuc_texture: {enabled: true, n: 1}, animal_faces: {enabled: true},
-           cmu_mocap: {enabled: true}, cal500: {enabled: false}}
-"""
+CONFIG = (
+    (Path(__file__).resolve().parents[2] / "config.yaml")
+    .read_text(encoding="utf-8")
+    .replace("run: embedded", "run: demo")
+    .replace("cal500:\n    enabled: true", "cal500:\n    enabled: false")
+)
 
 
 def toy_workflow(folder):
     (folder / "config.yaml").write_text(CONFIG)
-    (folder / "workflow/schemas").mkdir(parents=True)
-    (folder / "workflow/schemas/config.schema.yaml").write_text("type: object\n")
     (folder / "started").mkdir()
     (folder / "Snakefile").write_text(SNAKEFILE.format(delay="true"))
     return folder

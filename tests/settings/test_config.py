@@ -1,12 +1,16 @@
 """A wrong configuration is answered with what is allowed and the nearest known key."""
 
 import copy
+import json
 import re
+import subprocess
+import sys
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
-from replication.registry import EXPERIMENTS
+from replication.registry import DATASETS, EXPERIMENTS
 from replication.settings import (
     ConfigError,
     Counts,
@@ -15,11 +19,14 @@ from replication.settings import (
     count_members,
     load_config,
 )
+from replication.settings.schema import CONFIG, json_schema
+
+SECTIONS = {"datasets": [*DATASETS], "experiments": [*EXPERIMENTS]}
 
 
 @pytest.fixture(scope="module")
-def schema(repository):
-    return repository / "workflow/schemas/config.schema.yaml"
+def schema():
+    return json_schema()
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +39,16 @@ def config(default):
     return copy.deepcopy(default)
 
 
-def test_default_configuration_is_valid(config, schema):
-    check_config(config, schema)
+def test_default_configuration_is_valid(config):
+    check_config(config)
 
 
-def test_every_shipped_configuration_is_valid(repository, schema):
+def test_every_shipped_configuration_is_valid(repository):
     shipped = sorted((repository / "configs").glob("*.yaml"))
     assert {path.name for path in shipped} >= {"smoke.yaml", "paper.yaml"}
     faces = [repository / f"configs/faces_{name}.yaml" for name in ("one_sitting", "with_textures")]
     for files in [*([path] for path in shipped), [repository / "configs/paper.yaml", *faces]]:
-        check_config(load_config([repository / "config.yaml", *files]), schema)
+        check_config(load_config([repository / "config.yaml", *files]))
 
 
 def closed_objects(node, path="config"):
@@ -53,7 +60,7 @@ def closed_objects(node, path="config"):
 
 
 def test_schema_is_closed_everywhere(schema):
-    objects = list(closed_objects(yaml.safe_load(schema.read_text())))
+    objects = list(closed_objects(schema))
     assert len(objects) > 5
     # A map with names of the user's own is closed by the schema of its values.
     assert [path for path, extra in objects if extra is None or extra is True] == []
@@ -159,12 +166,12 @@ def put(config, key, value):
 
 @pytest.mark.parametrize(("key", "value", "words"), WRONG, ids=lambda part: str(part)[:40])
 def test_a_wrong_value_is_named_with_what_is_allowed(
-    config, schema, repository, monkeypatch, key, value, words
+    config, repository, monkeypatch, key, value, words
 ):
     monkeypatch.chdir(repository)
     put(config, key, value)
     with pytest.raises(ConfigError, match=words) as caught:
-        check_config(config, schema)
+        check_config(config)
     _, *faults = str(caught.value).splitlines()
     assert all(re.match(r"  ['\"][\w.\[\]'\\]+['\"]( is | has |: )", fault) for fault in faults)
     assert all(len(fault) < 600 for fault in faults)
@@ -178,24 +185,24 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
         ("music", "cal500", "split.folds", 61),
     ],
 )
-def test_what_takes_no_part_need_not_fit(config, schema, experiment, dataset, key, value):
+def test_what_takes_no_part_need_not_fit(config, experiment, dataset, key, value):
     put(config, f"experiments.{experiment}.{key}", value)
     config["datasets"][dataset]["enabled"] = False
-    check_config(config, schema)
+    check_config(config)
 
 
-def test_a_run_without_data_is_refused(config, schema):
+def test_a_run_without_data_is_refused(config):
     for data in config["datasets"].values():
         data["enabled"] = False
     with pytest.raises(ConfigError, match="'datasets': none takes part; allowed: one or more"):
-        check_config(config, schema)
+        check_config(config)
 
 
-def test_variants_have_to_fit_too(config, schema):
+def test_variants_have_to_fit_too(config):
     variants = config["experiments"]["textures"]["sensitivity"]["variants"]
     variants["far"] = {"cooccurrence": {"offsets": [[0, 161]]}}
     with pytest.raises(ConfigError, match=r"variants\.far\.cooccurrence\.offsets' is \[\[0, 161]]"):
-        check_config(config, schema)
+        check_config(config)
 
 
 @pytest.mark.parametrize(
@@ -212,9 +219,9 @@ def test_variants_have_to_fit_too(config, schema):
         ("experiments.music.features.sampling_rate", 11025),
     ],
 )
-def test_documented_switches_are_accepted(config, schema, key, value):
+def test_documented_switches_are_accepted(config, key, value):
     put(config, key, value)
-    check_config(config, schema)
+    check_config(config)
 
 
 @pytest.mark.parametrize(
@@ -275,48 +282,57 @@ def test_every_value_has_a_bounded_domain(schema):
         "array": {"maxItems"},
         "boolean": set(),
     }
-    found = list(leaves(yaml.safe_load(schema.read_text())))
+    found = list(leaves(schema))
     assert len(found) > 60
     for leaf in found:
         assert "enum" in leaf or bounds[leaf["type"]] <= set(leaf), leaf
 
 
-def test_classes_are_those_of_the_data_sets(schema):
-    from replication.standins import animal_faces, uiuc_texture
-
-    definitions = yaml.safe_load(schema.read_text())["$defs"]
-    assert tuple(definitions["texture_class"]["enum"]) == uiuc_texture.CLASSES
-    assert tuple(definitions["face_class"]["enum"]) == animal_faces.CLASSES
+def test_the_registry_names_what_has_settings():
+    parts = {name: [*CONFIG.model_fields[name].annotation.model_fields] for name in SECTIONS}
+    assert parts == SECTIONS
 
 
-def test_text_of_the_command_line_becomes_what_the_schema_wants(config, schema):
+def test_only_who_checks_a_configuration_imports_pydantic():
+    code = "import sys, replication.settings; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_schema_is_printed_for_editors(schema):
+    command = [sys.executable, "-W", "error", "-m", "replication.settings.schema"]
+    printed = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    Draft202012Validator.check_schema(printed)
+    assert printed["properties"].keys() == schema["properties"].keys()
+
+
+def test_text_of_the_command_line_becomes_what_the_schema_wants(config):
     config.update(allow_subset="true", seed="7", run="3")
     config["experiments"]["textures"]["variance"].update(share="0.7", gammas=["1", "4"])
-    check_config(config, schema)
+    check_config(config)
     assert (config["allow_subset"], config["seed"], config["run"]) == (True, 7, "3")
     assert config["experiments"]["textures"]["variance"]["share"] == 0.7
     assert config["experiments"]["textures"]["variance"]["gammas"] == [1, 4]
 
 
-def test_all_faults_are_listed_at_once(config, schema):
+def test_all_faults_are_listed_at_once(config):
     config.update(sead=1, seed="many")
     with pytest.raises(ConfigError) as caught:
-        check_config(config, schema)
+        check_config(config)
     assert "sead" in str(caught.value)
     assert "'seed' is 'many'" in str(caught.value)
 
 
-def test_a_variant_that_is_null_is_left_out(config, schema):
+def test_a_variant_that_is_null_is_left_out(config):
     variants = config["experiments"]["faces"]["sensitivity"]["variants"]
     kept = dict(variants, deviation=None)
     config["experiments"]["faces"]["sensitivity"]["variants"] = kept
-    check_config(config, schema)
+    check_config(config)
     assert set(kept) == set(variants) - {"deviation"}
     config["experiments"]["faces"]["svm"] = None
     with pytest.raises(ConfigError, match="svm"):
-        check_config(config, schema)
+        check_config(config)
     with pytest.raises(ConfigError, match="experiments"):
-        check_config({**config, "experiments": None}, schema)
+        check_config({**config, "experiments": None})
 
 
 @pytest.mark.parametrize(
@@ -331,23 +347,23 @@ def test_a_variant_that_is_null_is_left_out(config, schema):
         ),
     ],
 )
-def test_a_kernel_in_two_lists_is_named_with_them(config, schema, experiment, additions, message):
+def test_a_kernel_in_two_lists_is_named_with_them(config, experiment, additions, message):
     svm = config["experiments"][experiment]["svm"]
     for part, kernels in additions.items():
         svm[f"{part}_methods"] = [*svm[f"{part}_methods"], *kernels]
     with pytest.raises(ConfigError, match=f"'experiments.{experiment}.svm': kernel {message}"):
-        check_config(config, schema)
+        check_config(config)
     # Beside other faults, and where there is no list to look into.
     config.update(seed="many")
     with pytest.raises(ConfigError, match=r"'seed'.*\n.*" + message):
-        check_config(config, schema)
+        check_config(config)
     svm["slow_methods"] = None
     with pytest.raises(ConfigError, match="slow_methods"):
-        check_config(config, schema)
+        check_config(config)
 
 
-def test_a_kernel_moved_to_another_list_is_in_order(config, schema):
+def test_a_kernel_moved_to_another_list_is_in_order(config):
     svm = config["experiments"]["textures"]["svm"]
     svm["extra_methods"] = [*svm["extra_methods"], "rbf"]
     svm["paper_methods"] = [name for name in svm["paper_methods"] if name != "rbf"]
-    check_config(config, schema)
+    check_config(config)

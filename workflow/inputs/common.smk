@@ -37,7 +37,7 @@ if not any(file.parent.match(".snakemake/configurations") for file in files):
 
 try:
     config = load_config(files, given.config)
-    check_config(config, Path(workflow.basedir) / "workflow/schemas/config.schema.yaml")
+    check_config(config)
 except ConfigError as error:
     raise WorkflowError(str(error))
 

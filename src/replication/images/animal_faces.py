@@ -27,33 +27,9 @@ from replication.arrays import Integers, Pixels
 from replication.data.catalog import DataSet
 from replication.data.images import ImageFileError, load_rgb
 from replication.data.manifest import raw_files
+from replication.images.classes import FACE_CLASSES as CLASSES
 
 __all__ = ["CLASSES", "DATASET", "duplicate_groups", "find_copies", "load_faces", "select_faces"]
-
-CLASSES = (
-    "BearHead",
-    "CatHead",
-    "ChickenHead",
-    "CowHead",
-    "DeerHead",
-    "DogHead",
-    "DuckHead",
-    "EagleHead",
-    "ElephantHead",
-    "HumanHead",
-    "LionHead",
-    "MonkeyHead",
-    "MouseHead",
-    "Natural",
-    "PandaHead",
-    "PigHead",
-    "PigeonHead",
-    "RabbitHead",
-    "SheepHead",
-    "TigerHead",
-    "WolfHead",
-)
-"""The published folders: 20 animals, and ``Natural`` for scenes without one."""
 
 # Also those that cannot be read: a picture is never left out as if it were a note.
 _SUFFIXES = r"jpe?g|jpe|jfif|jp2|png|gif|bmp|tiff?|webp|p[bgpn]m|hei[cf]|avif|psd|svg|eps"

@@ -1,4 +1,4 @@
-"""Check a configuration against its closed schema and say what is wrong in a user's words."""
+"""Check a configuration against its schema and say what is wrong in a user's words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 
@@ -32,7 +31,7 @@ __all__ = [
 ]
 
 
-def check_config(config: dict[str, Any], schema: str | Path) -> None:
+def check_config(config: dict[str, Any]) -> None:
     """Raise an error that lists every fault of a configuration.
 
     Snakemake hands over nested values of its command line as text. A word that stands where the
@@ -42,11 +41,8 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
     Parameters
     ----------
     config : dict
-        The merged configuration, see :func:`load_config`.
-    schema : path-like
-        A JSON schema in YAML (draft 2020-12), closed by ``additionalProperties: false``. Numbers
-        are finite, an integer has no decimal point, a pattern fits the whole text, and
-        ``order: ascending`` or ``decreasing`` says how a list is sorted.
+        The merged configuration, see :func:`load_config`; what each value may be is in
+        :mod:`replication.settings.schema`.
 
     Raises
     ------
@@ -56,7 +52,7 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
         together, see :mod:`replication.settings.rules`.
     """
     leave_out_variants(config)
-    validator = _validator(Path(schema))
+    validator = _validator()
     for error in validator.iter_errors(config):
         if error.validator == "type" and isinstance(error.instance, str):
             _replace(config, list(error.absolute_path), plain_value(error.instance))
@@ -69,8 +65,11 @@ def check_config(config: dict[str, Any], schema: str | Path) -> None:
 
 
 @functools.cache
-def _validator(schema: Path) -> Any:
-    return _VALIDATOR(yaml.safe_load(schema.read_text(encoding="utf-8")))
+def _validator() -> Any:
+    # Only who checks a configuration pays for the import of pydantic.
+    from replication.settings.schema import json_schema
+
+    return _VALIDATOR(json_schema())
 
 
 def _replace(config: Any, path: Sequence[str | int], value: Any) -> None:
