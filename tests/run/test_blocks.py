@@ -18,32 +18,35 @@ from replication.settings import load_config
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SCRIPTS = [REPOSITORY / "workflow/scripts/images/run_svm.py"]
-CONFIG = {
-    "seed": 1,
-    "experiments": {
-        "faces": {
-            "images": {"side": 96, "natural": True, "copies": False},
-            "dictionary": {"n_atoms": 8},
-            "density": {"reading": "minmax"},
-            "sliced_wasserstein": {"n_angles": 60},
-            "svm": {
-                "folds": 5,
-                "inner_folds": 3,
-                "C": [1, 10],
-                "gamma": [1],
-                "degree": [1],
-                "paper_repeats": 5,
-                "paper_methods": ["linear"],
-                "extra_repeats": 2,
-                "extra_methods": ["chi_squared"],
-                "slow_repeats": 1,
-                "slow_methods": ["sw_mean_gaussian"],
-                "block": 2,
-                "slow_block": 1,
-            },
-        }
+CONFIG = load_config(
+    [REPOSITORY / "config.yaml"],
+    {
+        "seed": 1,
+        "experiments": {
+            "faces": {
+                "images": {"side": 96, "natural": True, "copies": False},
+                "dictionary": {"n_atoms": 8},
+                "density": {"reading": "minmax"},
+                "sliced_wasserstein": {"n_angles": 60},
+                "svm": {
+                    "folds": 5,
+                    "inner_folds": 3,
+                    "C": [1, 10],
+                    "gamma": [1],
+                    "degree": [1],
+                    "paper_repeats": 5,
+                    "paper_methods": ["linear"],
+                    "extra_repeats": 2,
+                    "extra_methods": ["chi_squared"],
+                    "slow_repeats": 1,
+                    "slow_methods": ["sw_mean_gaussian"],
+                    "block": 2,
+                    "slow_block": 1,
+                },
+            }
+        },
     },
-}
+)
 
 
 def start_run(folder, images="id\na\n"):
@@ -251,9 +254,7 @@ def test_equal_blocks_give_equal_bytes(exported):
 
 
 def write_config(folder, **changes):
-    """Complete the configuration, since a command checks it."""
-    config = load_config([REPOSITORY / "config.yaml"], CONFIG | changes)
-    (folder / "config.yaml").write_text(json.dumps(config))
+    (folder / "config.yaml").write_text(json.dumps(CONFIG | changes))
 
 
 def test_command_line(exported, tmp_path, monkeypatch, capsys):

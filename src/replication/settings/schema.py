@@ -75,9 +75,9 @@ def _one_of(meaning: str, *allowed: Any) -> Any:
     return Annotated[Any, WithJsonSchema({"description": meaning, "enum": list(allowed)})]
 
 
-def _list(meaning: str, item: Any, low: int, high: int, order: str = "", **more: Any) -> Any:
+def _list(meaning: str, item: Any, low: int, high: int, order: str = "") -> Any:
     """Allow a list that is ``ascending`` or ``decreasing``, or has no item twice."""
-    extra = {**({"order": order} if order else {"uniqueItems": True}), **more}
+    extra: Any = {"order": order} if order else {"uniqueItems": True}
     size = Field(description=meaning, min_length=low, max_length=high, json_schema_extra=extra)
     return Annotated[list[item], size]
 
