@@ -1,11 +1,4 @@
 # What the rules of rules/images.smk ask for.
-def sliced_wasserstein_settings(wildcards):
-    """Parameters of the embedding of an experiment's variant."""
-    return variant_settings(
-        wildcards.experiment, wildcards.variant, "sliced_wasserstein"
-    )
-
-
 def not_shown(wildcards):
     """Classes of an experiment of which no picture is drawn."""
     return settings(wildcards.experiment, "samples").get("not_shown", [])
@@ -20,7 +13,6 @@ def variants_of(experiment):
 
 #: Parts of the settings that densities depend on; an experiment has some of them.
 DENSITY_PARTS = ("cooccurrence", "images", "dictionary", "density")
-MATRIX_PARTS = (*DENSITY_PARTS, "sliced_wasserstein")
 
 
 def owner_of(experiment, variant, *parts):
@@ -54,16 +46,6 @@ def densities(wildcards):
     """Densities of an experiment's variant."""
     owner = owner_of(wildcards.experiment, wildcards.variant, *DENSITY_PARTS)
     return results(f"features/{wildcards.experiment}/{owner}/densities.npy")
-
-
-def matrices(file):
-    """A file that the rule compute_matrices makes, of an experiment's variant."""
-
-    def path(wildcards):
-        owner = owner_of(wildcards.experiment, wildcards.variant, *MATRIX_PARTS)
-        return results(f"models/{wildcards.experiment}/{owner}/{file}")
-
-    return path
 
 
 def dictionary_file(variant):
@@ -131,25 +113,19 @@ def hog_vectors(wildcards):
 
     They are of all images; those that take part are listed beside.
     """
-    if wildcards.experiment != "faces" or wildcards.variant != "main":
+    if wildcards.experiment != "faces":
         return []
     return [results("features/faces/main/hog.npy"), all_faces(), manifest("faces")]
 
 
 def svm_protocol(wildcards):
     """Settings that decide the score of a repetition, so that more of them can be asked for later."""
-    svm = variant_settings(wildcards.experiment, wildcards.variant, "svm")
+    variant = getattr(wildcards, "variant", "main")
+    svm = variant_settings(wildcards.experiment, variant, "svm")
     return {
         key: svm[key]
         for key in ("folds", "inner_folds", "scale", "C", "gamma", "degree")
     }
-
-
-def svm_methods(wildcards):
-    """Kernels of a block: the paper's, those beyond it, the slow, or the sensitivity study's."""
-    if wildcards.variant == "main":
-        return settings(wildcards.experiment, "svm")[f"{wildcards.part}_methods"]
-    return settings(wildcards.experiment, "sensitivity")["methods"]
 
 
 def svm_multiclass(wildcards):
@@ -157,47 +133,37 @@ def svm_multiclass(wildcards):
     svm = settings(wildcards.experiment, "svm")
     # No more than the block has: further repetitions do not change it.
     repeats = min(svm["multiclass_repeats"], int(wildcards.last) + 1)
-    if wildcards.variant != "main" or repeats <= int(wildcards.first):
+    kernels = svm[f"{wildcards.part}_methods"]
+    methods = [method for method in kernels if method in svm["multiclass_methods"]]
+    if not methods or repeats <= int(wildcards.first):
         return {}
-    methods = [m for m in svm_methods(wildcards) if m in svm["multiclass_methods"]]
     return {"multiclass_methods": methods, "multiclass_repeats": repeats}
 
 
-def svm_scores(experiment):
-    """Blocks of repetitions of all kernels of an experiment."""
-    blocks = svm_blocks(settings(experiment, "svm"))
-    return [results(f"runs/{experiment}/main/{name}") for name in blocks]
-
-
-def varied_kmeans(wildcards):
-    """Settings of k-means under a variant."""
-    kmeans = settings(wildcards.experiment, "kmeans")
-    varied = settings(wildcards.experiment, "sensitivity")["kmeans"]
-    return {**{key: kmeans[key] for key in ("gamma", "degree", "resamples")}, **varied}
-
-
-def varied_variance(wildcards):
-    """Settings of captured variance under a variant, of the kernels that the paper draws."""
-    variance = settings(wildcards.experiment, "variance")
-    subsamples = settings(wildcards.experiment, "sensitivity")["subsamples"]
-    return {**variance, "gammas": [], "degrees": [], "subsamples": subsamples}
-
-
-def varied_scores(experiment):
-    """Scores of all variants of an experiment."""
-    svm, sensitivity = settings(experiment, "svm"), settings(experiment, "sensitivity")
-    blocks = []
-    for variant in sensitivity["variants"]:
-        blocks += [
-            f"{variant}/svm_paper_{first}-{last}.csv"
-            for first, last in repeat_blocks(sensitivity["repeats"], svm["block"])
-        ]
-        if owner_of(experiment, variant, *MATRIX_PARTS) == variant:
-            blocks.append(f"{variant}/spaces.csv")
-    return [results(f"runs/{experiment}/{block}") for block in blocks]
+def varied_spaces(wildcards):
+    """Settings of k-means and captured variance under a variant that moves the points."""
+    parts = (*DENSITY_PARTS, "sliced_wasserstein")
+    if owner_of(wildcards.experiment, wildcards.variant, *parts) == "main":
+        return {}
+    kmeans, variance = (
+        settings(wildcards.experiment, part) for part in ("kmeans", "variance")
+    )
+    varied = settings(wildcards.experiment, "sensitivity")
+    kept = {key: kmeans[key] for key in ("gamma", "degree", "resamples")}
+    # Of the kernels that the paper draws.
+    drawn = {"gammas": [], "degrees": [], "subsamples": varied["subsamples"]}
+    return {
+        "kmeans": {**kept, **varied["kmeans"]},
+        "variance": {**variance, **drawn},
+    }
 
 
 def collected(wildcards):
-    """Blocks of scores that make a file of metrics."""
-    of = {"svm": svm_scores, "sensitivity": varied_scores}
-    return of[wildcards.collected](wildcards.experiment)
+    """Scores that make a file of metrics: of blocks of repetitions, or of variants."""
+    experiment = wildcards.experiment
+    if wildcards.collected == "svm":
+        names = [f"main/{name}" for name in svm_blocks(settings(experiment, "svm"))]
+    else:
+        variants = settings(experiment, "sensitivity")["variants"]
+        names = [f"{variant}.csv" for variant in variants]
+    return [results(f"runs/{experiment}/{name}") for name in names]

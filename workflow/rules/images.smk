@@ -147,20 +147,18 @@ rule score_inversion:
 
 rule compute_matrices:
     input:
-        densities=densities,
+        densities=results("features/{experiment}/main/densities.npy"),
         hog=hog_vectors,
     output:
-        embedding=results("models/{experiment}/{variant}/embedding.npy"),
-        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+        embedding=results("models/{experiment}/main/embedding.npy"),
+        matrices=results("models/{experiment}/main/matrices.npz"),
     log:
-        results("logs/compute_matrices/{experiment}_{variant}.log"),
+        results("logs/compute_matrices/{experiment}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
         code=code_of("images/compute_matrices"),
-        # The kernels beyond the paper are compared at the main settings only.
-        beyond_paper=lambda wildcards: wildcards.variant == "main",
-        transport=sliced_wasserstein_settings,
+        transport=lambda wildcards: settings(wildcards.experiment, "sliced_wasserstein"),
     script:
         "../scripts/images/compute_matrices.py"
 
@@ -222,23 +220,25 @@ rule select_samples:
 
 rule run_svm:
     input:
-        manifest=variant_manifest,
-        densities=densities,
-        embedding=matrices("embedding.npy"),
-        matrices=matrices("matrices.npz"),
+        manifest=lambda wildcards: manifest(wildcards.experiment),
+        densities=results("features/{experiment}/main/densities.npy"),
+        embedding=results("models/{experiment}/main/embedding.npy"),
+        matrices=results("models/{experiment}/main/matrices.npz"),
     output:
-        scores=results("runs/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
-        timing=results("timings/{experiment}/{variant}/svm_{part}_{first}-{last}.csv"),
+        scores=results("runs/{experiment}/main/svm_{part}_{first}-{last}.csv"),
+        timing=results("timings/{experiment}/main/svm_{part}_{first}-{last}.csv"),
     log:
-        results("logs/run_svm/{experiment}_{variant}_{part}_{first}-{last}.log"),
+        results("logs/run_svm/{experiment}_{part}_{first}-{last}.log"),
     conda:
         "../../envs/replication.yaml"
     params:
         code=code_of("images/run_svm"),
         seed=config["seed"],
-        transport=sliced_wasserstein_settings,
+        transport=lambda wildcards: settings(wildcards.experiment, "sliced_wasserstein"),
         svm=svm_protocol,
-        methods=svm_methods,
+        methods=lambda wildcards: settings(wildcards.experiment, "svm")[
+            f"{wildcards.part}_methods"
+        ],
         multiclass=svm_multiclass,
     script:
         "../scripts/images/run_svm.py"
@@ -260,13 +260,13 @@ rule collect_scores:
         "../scripts/images/collect_scores.py"
 
 
-# What needs no machines, under a variant that has matrices of its own.
+# All protocols of the paper under a variant, whose matrices nothing else needs.
 rule score_variant:
     input:
         manifest=variant_manifest,
-        matrices=results("models/{experiment}/{variant}/matrices.npz"),
+        densities=densities,
     output:
-        scores=results("runs/{experiment}/{variant}/spaces.csv"),
+        scores=results("runs/{experiment}/{variant}.csv"),
     log:
         results("logs/score_variant/{experiment}_{variant}.log"),
     conda:
@@ -274,8 +274,17 @@ rule score_variant:
     params:
         code=code_of("images/score_variant"),
         seed=config["seed"],
-        kmeans=varied_kmeans,
-        variance=varied_variance,
+        transport=lambda wildcards: variant_settings(
+            wildcards.experiment, wildcards.variant, "sliced_wasserstein"
+        ),
+        svm=svm_protocol,
+        methods=lambda wildcards: settings(wildcards.experiment, "sensitivity")[
+            "methods"
+        ],
+        repeats=lambda wildcards: settings(wildcards.experiment, "sensitivity")[
+            "repeats"
+        ],
+        spaces=varied_spaces,
     script:
         "../scripts/images/score_variant.py"
 

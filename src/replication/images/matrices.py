@@ -33,7 +33,41 @@ from sliced_wasserstein import (
 )
 from sliced_wasserstein.quantiles import quantile_edges
 
-__all__ = ["TrainTemplate", "compare_densities", "compare_embeddings", "compare_hog"]
+__all__ = [
+    "TrainTemplate",
+    "compare_densities",
+    "compare_embeddings",
+    "compare_hog",
+    "compare_images",
+]
+
+
+def compare_images(
+    densities: Floats32, transport: Mapping[str, Any], *, beyond_paper: bool, n_jobs: int = 1
+) -> tuple[Floats32, dict[str, Floats]]:
+    """Embed densities and compute all matrices that need no training part.
+
+    Parameters
+    ----------
+    densities : ndarray of shape (n, height, width)
+    transport : mapping
+        Parameters of :class:`sliced_wasserstein.SlicedWassersteinEmbedding`.
+    beyond_paper : bool
+        See :func:`compare_densities`.
+    n_jobs : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    embedding : ndarray of float32, shape (n, n_angles * n_quantiles)
+    matrices : dict of str to ndarray of shape (n, n)
+        Those of :func:`compare_densities` and :func:`compare_embeddings`.
+    """
+    embedding = SlicedWassersteinEmbedding(**transport, n_jobs=n_jobs).fit_transform(densities)
+    return embedding, {
+        **compare_densities(densities, beyond_paper),
+        **compare_embeddings(embedding, transport["n_angles"]),
+    }
 
 
 def compare_densities(densities: Floats32, beyond_paper: bool) -> dict[str, Floats]:
