@@ -16,7 +16,7 @@ from replication.images.figures.definiteness import plot_definiteness
 from replication.images.figures.inverses import plot_inverses
 from replication.images.figures.samples import plot_means, plot_samples
 from replication.images.figures.variance import plot_variance, plot_variance_of_kernels
-from replication.images.kmeans import SPACES
+from replication.images.kernels import SPACES
 from replication.images.svm import FAMILIES
 from replication.report.metrics import metric_table
 from replication.report.style import METHODS, save_figure, use_style

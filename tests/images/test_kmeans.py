@@ -6,6 +6,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import v_measure_score
 
 from replication.images import kmeans
+from replication.images.kernels import SPACES
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_scale_of_the_data_does_not_matter(run):
 
 def test_inertia_never_rises_and_ends_where_it_is_reported(run):
     rows, _ = run
-    for method in kmeans.SPACES:
+    for method in SPACES:
         for repeat in range(6):
             history = [
                 r["value"]
@@ -165,7 +166,7 @@ def test_resampled_scores_are_centred_on_those_of_all_images_and_runs(data, run)
     _, labels, matrices = data
     rows, found = run
     again = kmeans.resample_scores(matrices, labels, found, draws=10, **RESAMPLING)
-    for method in kmeans.SPACES:
+    for method in SPACES:
         for metric in ("v_measure", "inertia", "relative_inertia"):
             assert values(again, method, f"resampled_{metric}").mean() == pytest.approx(
                 values(rows, method, metric).mean(), rel=1e-9

@@ -282,7 +282,9 @@ def test_ends_with_the_claims_that_its_targets_need(folder):
 def test_the_targets_that_need_the_claims_are_those_of_the_workflow(repository):
     rules = re.split(r"^rule (\w+):$", (repository / "Snakefile").read_text(), flags=re.MULTILINE)
     blocks = dict(zip(rules[1::2], rules[2::2], strict=True))
-    need = {name for name, text in blocks.items() if re.search(r"claims\.csv|run_record\(", text)}
+    need = {
+        name for name, text in blocks.items() if re.search(r"verdict_files\(|run_record\(", text)
+    }
     assert need == _TARGETS_WITH_CLAIMS
 
 

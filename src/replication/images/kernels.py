@@ -1,4 +1,4 @@
-"""The kernels of the support vector machines, by name; nothing slow is imported."""
+"""Kernels of support vector machines and spaces of k-means, by name; nothing slow is imported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FAMILIES", "KernelFamily"]
+__all__ = ["FAMILIES", "SPACES", "KernelFamily"]
 
 
 @dataclass(frozen=True)
@@ -45,4 +45,13 @@ FAMILIES: Mapping[str, KernelFamily] = {
     "sw_mean_gaussian": KernelFamily("sw_mean_distance", "gaussian"),
     "sw_centred_gaussian": KernelFamily("sw_centred_distance", "gaussian"),
     "hog_linear": KernelFamily("hog_gram", "linear"),
+}
+
+#: Spaces of k-means: method -> (matrix of inner products or squared distances, form of the kernel).
+SPACES: Mapping[str, tuple[str, str]] = {
+    "kmeans": ("density_gram", "linear"),
+    "sw_kmeans": ("sw_gram", "linear"),
+    "rbf_kmeans": ("density_distance", "gaussian"),
+    "sw_gaussian_kmeans": ("sw_distance", "gaussian"),
+    "sw_polynomial_kmeans": ("sw_gram", "polynomial"),
 }

@@ -24,6 +24,7 @@ from scipy.special import entr
 from sklearn.metrics import adjusted_mutual_info_score
 
 from replication.arrays import AnyArray, Floats
+from replication.images.kernels import SPACES
 from replication.seeds import repetition_seed
 from sliced_wasserstein import (
     KernelKMeans,
@@ -35,23 +36,12 @@ from sliced_wasserstein import (
 )
 
 __all__ = [
-    "SPACES",
     "cluster_repeatedly",
     "kernel_matrix",
     "resample_scores",
     "score_kmeans",
     "v_measures",
 ]
-
-
-#: Method -> (matrix of inner products or squared distances, form of the kernel).
-SPACES: Mapping[str, tuple[str, str]] = {
-    "kmeans": ("density_gram", "linear"),
-    "sw_kmeans": ("sw_gram", "linear"),
-    "rbf_kmeans": ("density_distance", "gaussian"),
-    "sw_gaussian_kmeans": ("sw_distance", "gaussian"),
-    "sw_polynomial_kmeans": ("sw_gram", "polynomial"),
-}
 
 
 # Tens of thousands of clusterings of a few hundred images are scored: most of the time would go
@@ -127,9 +117,9 @@ def kernel_matrix(
     Parameters
     ----------
     matrices : mapping of str to ndarray of shape (n, n)
-        Inner products and squared distances by the names in :data:`SPACES`.
+        Inner products and squared distances by the names that ``SPACES`` uses.
     method : str
-        A key of :data:`SPACES`.
+        A key of :data:`replication.images.kernels.SPACES`.
     gamma : float
         Gaussian kernels: gamma times the median squared distance.
     degree : int
@@ -169,7 +159,7 @@ def cluster_repeatedly(
     labels : ndarray of shape (n,)
         True classes; their number is the number of clusters, as in the paper.
     methods : iterable of str
-        Keys of :data:`SPACES`.
+        Keys of :data:`replication.images.kernels.SPACES`.
     repeats : iterable of int
         A repetition's result depends only on its number.
     gamma, degree

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from replication.images.classes import FACE_CLASSES, TEXTURE_CLASSES
-from replication.images.kernels import FAMILIES
+from replication.images.kernels import FAMILIES, SPACES
 from replication.registry import MOTION_METHODS, SONG_MODELS
 
 __all__ = ["json_schema"]
@@ -112,7 +112,7 @@ def _study(methods: Any, parts: dict[str, Any], **more: Any) -> Any:
 VARIANT_NAME: Any = {
     "description": "lower-case letters, digits and '_', and not the name of what all runs have",
     "type": "string",
-    "pattern": "(?!(main|one_vs_one|one_vs_rest|pairwise_coupling|ceiling)$)[a-z0-9_]+",
+    "pattern": "(?!(main|one_vs_one|one_vs_rest|pairwise_coupling|ceiling)$|gamma_)[a-z0-9_]+",
     "maxLength": 60,
 }
 COUNT = _whole("how many or how often", 1, 10_000)
@@ -288,7 +288,6 @@ def _study_of_images(scores: dict[str, Any], **parts: Any) -> Any:
     return _study(VARIED_KERNELS, parts, kmeans=clustering, subsamples=COUNT)
 
 
-SPACES = ("kmeans", "sw_kmeans", "rbf_kmeans", "sw_gaussian_kmeans", "sw_polynomial_kmeans")
 TEXTURE_SCORES = _scores(
     OF_DENSITIES,
     "a kernel of densities; co-occurrence matrices have no HOG vectors",
