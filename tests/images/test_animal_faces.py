@@ -22,6 +22,7 @@ from replication.images.animal_faces import (
     duplicate_groups,
     find_copies,
     load_faces,
+    load_native_faces,
     select_faces,
 )
 from replication.images.animal_faces import DATASET as ANIMAL_FACES
@@ -220,6 +221,21 @@ def test_an_image_is_stretched_to_the_square_not_cropped(tmp_path):
     (face,) = load_faces([tmp_path / "wide.png"], 30)
     assert face[:, :13].max() == 0
     assert face[:, 17:].min() == 255
+
+
+@pytest.mark.parametrize(
+    ("size", "found"),
+    [
+        ((150, 120), (150, 120)),  # as it is
+        ((512, 256), (256, 128)),  # the longer side sets the reduction
+        ((28, 56), (56, 112)),  # the shorter one the enlargement
+        ((1000, 100), (256, 56)),  # both: it is stretched
+    ],
+)
+def test_faces_at_their_own_sizes_can_all_be_inverted(tmp_path, size, found):
+    picture(1, *size[::-1]).save(tmp_path / "face.png")
+    (face,) = load_native_faces([tmp_path / "face.png"])
+    assert face.shape == (found[1], found[0], 3)
 
 
 def test_reducing_does_not_alias(tmp_path):

@@ -65,7 +65,7 @@ def test_the_job_of_the_inversion_names_the_face_and_not_its_place_in_the_block(
             dictionary=tmp_path / "d.npz",
         ),
         output=SimpleNamespace(hoggles=str(tmp_path / "hoggles.npy")),
-        params=SimpleNamespace(blocks=2),
+        params=SimpleNamespace(resized="before", blocks=2),
         wildcards=SimpleNamespace(block="1"),
         threads=1,
     )

@@ -525,3 +525,16 @@ def test_images_of_two_sizes_or_none_are_refused(dictionary):
 def test_features_that_cannot_be_inverted(dictionary, features, message):
     with pytest.raises(ValueError, match=message):
         invert_hog(features, dictionary)
+
+
+def test_images_of_many_sizes_have_inverses_of_one(photographs, dictionary):
+    """With a side the size of an image is its own; without one it has to be that of all."""
+    image = next(iter(photographs.values()))
+    images = [image[:96, :80], image[:64, :64]]
+    inverses = hoggles(images, dictionary, side=40)
+    assert inverses.shape == (2, 40, 40)
+    # Where nothing is to be resized nothing changes.
+    (same,) = hoggles(images[1:], dictionary, side=64)
+    np.testing.assert_array_equal(same, hoggles(images[1:], dictionary)[0])
+    with pytest.raises(ValueError, match="one size"):
+        hoggles(images, dictionary)

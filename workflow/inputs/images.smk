@@ -78,20 +78,19 @@ def dictionary_images(wildcards):
 
 def resized_faces(variant):
     """All faces at the size of a variant of the faces experiment."""
-    return results(f"features/faces/{hoggles_owner(variant, 'images')}/faces.npy")
+    return results(f"features/faces/{hoggles_owner(variant, [], ['side'])}/faces.npy")
 
 
-def hoggles_owner(variant, *parts):
+def hoggles_owner(variant, parts, settings_of_images):
     """The same of what is done with all images, of which a variant may select some."""
     changes = settings("faces", "sensitivity")["variants"].get(variant, {})
-    side = "side" in changes.get("images", {})
-    changed = {part for part in parts if part in changes and (part != "images" or side)}
-    return variant if changed else "main"
+    own = {*parts} & {*changes} or {*settings_of_images} & {*changes.get("images", {})}
+    return variant if own else "main"
 
 
 def hoggles_blocks(variant):
     """Blocks of inverted faces of a variant of the faces experiment."""
-    owner = hoggles_owner(variant, "dictionary", "images")
+    owner = hoggles_owner(variant, ["dictionary"], ["side", "resized"])
     return [
         results(f"features/faces/{owner}/hoggles_{block}.npy")
         for block in range(settings("faces", "hoggles")["blocks"])
@@ -103,8 +102,8 @@ def hoggles_of_variants():
     return {
         variant: hoggles_blocks(variant)
         for variant in variants_of("faces")
-        if hoggles_owner(variant, "dictionary", "images") == variant
-        if hoggles_owner(variant, "images") == "main"
+        if hoggles_owner(variant, ["dictionary"], ["side", "resized"]) == variant
+        if hoggles_owner(variant, [], ["side"]) == "main"
     }
 
 

@@ -98,6 +98,10 @@ rule invert_faces:
         "../../envs/replication.yaml"
     params:
         code=code_of("images/invert_faces"),
+        raw=raw_folder("faces"),
+        resized=lambda wildcards: variant_settings(
+            "faces", wildcards.variant, "images"
+        )["resized"],
         blocks=settings("faces", "hoggles")["blocks"],
     script:
         "../scripts/images/invert_faces.py"

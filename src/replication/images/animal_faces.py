@@ -29,7 +29,15 @@ from replication.data.images import ImageFileError, load_rgb
 from replication.data.manifest import raw_files
 from replication.images.classes import FACE_CLASSES as CLASSES
 
-__all__ = ["CLASSES", "DATASET", "duplicate_groups", "find_copies", "load_faces", "select_faces"]
+__all__ = [
+    "CLASSES",
+    "DATASET",
+    "duplicate_groups",
+    "find_copies",
+    "load_faces",
+    "load_native_faces",
+    "select_faces",
+]
 
 # Also those that cannot be read: a picture is never left out as if it were a note.
 _SUFFIXES = r"jpe?g|jpe|jfif|jp2|png|gif|bmp|tiff?|webp|p[bgpn]m|hei[cf]|avif|psd|svg|eps"
@@ -37,6 +45,7 @@ _IMAGE = re.compile(rf"Image/(?P<label>\w+)/(?P<file>[^/.][^/]*(?i:{_SUFFIXES}))
 _SCENES = "Natural"
 _THUMBNAIL = 16
 _COMPARED = 128
+_SHORTEST, _LONGEST = 56, 256
 
 
 def _identify(file: str) -> tuple[str, str] | None:
@@ -149,6 +158,38 @@ def load_faces(
         raise ValueError(f"side must be positive, got {side}")
     faces = joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_load_face)(path, side) for path in paths)
     return np.stack(faces)
+
+
+def load_native_faces(
+    paths: Sequence[str | os.PathLike[str]], *, n_jobs: int | None = None
+) -> list[Pixels]:
+    """Load colour images at their own sizes, as far as an inversion of HOG features allows.
+
+    Parameters
+    ----------
+    paths, n_jobs
+        As for :func:`load_faces`.
+
+    Returns
+    -------
+    list of ndarray of uint8, shape (height, width, 3)
+        An image whose longer side exceeds 256 pixels is reduced to it, and one whose shorter side
+        is below 56 pixels, seven cells of 8, is enlarged to it: the published sides are 25 to
+        2,529 pixels, 150 at the median.
+
+    Raises
+    ------
+    ValueError
+        If a file is no usable image; the message names it.
+    """
+    return list(joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_load_native)(p) for p in paths))
+
+
+def _load_native(path: str | os.PathLike[str]) -> Pixels:
+    picture = Image.fromarray(load_rgb(path))
+    factor = max(min(1.0, _LONGEST / max(picture.size)), _SHORTEST / min(picture.size))
+    width, height = (min(_LONGEST, round(factor * side)) for side in picture.size)
+    return np.asarray(picture.resize((width, height), Image.Resampling.BICUBIC))
 
 
 def _load_face(path: str | os.PathLike[str], side: int) -> Pixels:

@@ -193,6 +193,7 @@ COOCCURRENCE = _part(
 )
 IMAGES = _part(
     side=_whole("pixels to which all faces are brought, whole cells of 8", 56, 512, 8),
+    resized=_one_of("whether faces are brought to it, or their inverses", "before", "after"),
     natural=_flag("whether the folder of scenes without an animal is a class"),
     copies=_flag("whether all copies of a photograph take part"),
 )

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from numpy.lib.stride_tricks import sliding_window_view
+from PIL import Image
 from sklearn.linear_model import Lasso
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -147,15 +148,22 @@ def _gaussian(height: int, width: int) -> Floats:
 
 
 def hoggles(
-    images: Iterable[npt.ArrayLike], dictionary: PairedDictionary, *, n_jobs: int | None = None
+    images: Iterable[npt.ArrayLike],
+    dictionary: PairedDictionary,
+    *,
+    side: int | None = None,
+    n_jobs: int | None = None,
 ) -> Floats32:
-    """HOGgles images: the inverses of the HOG features of images of one size.
+    """HOGgles images: the inverses of the HOG features of images.
 
     Parameters
     ----------
     images : iterable of array-like, shape (height, width) or (height, width, channels)
         Images as :func:`replication.images.hoggles.hog.hog_features` takes them.
     dictionary : PairedDictionary
+    side : int, optional
+        Height and width in pixels to which the inverses are brought, by bicubic interpolation over
+        an area that grows with the reduction; the images may then have sizes of their own.
     n_jobs : int, optional
         Number of processes (joblib's convention). The result does not depend on it, nor on which
         images share a call: a data set can be worked through in blocks.
@@ -163,17 +171,18 @@ def hoggles(
     Returns
     -------
     ndarray of float32, shape (n_images, height', width')
-        Values from 0 to 1. The sides are those of the images, rounded to whole cells.
+        Values from 0 to 1, which interpolation may exceed a little. Without ``side`` the sides are
+        those of the images, rounded to whole cells.
 
     Raises
     ------
     sliced_wasserstein.ImageError
         If an image is unusable.
     ValueError
-        If ``images`` is empty or the sizes differ.
+        If ``images`` is empty or the sizes of the inverses differ.
     """
     inverses = joblib.Parallel(n_jobs=n_jobs)(
-        joblib.delayed(_hoggles_of_image)(index, image, dictionary)
+        joblib.delayed(_hoggles_of_image)(index, image, dictionary, side)
         for index, image in enumerate(tqdm(images, "HOGgles", unit="image"))
     )
     if not inverses:
@@ -184,8 +193,14 @@ def hoggles(
     return np.stack(inverses)
 
 
-def _hoggles_of_image(index: int, image: npt.ArrayLike, dictionary: PairedDictionary) -> Floats32:
+def _hoggles_of_image(
+    index: int, image: npt.ArrayLike, dictionary: PairedDictionary, side: int | None
+) -> Floats32:
     try:
-        return invert_hog(hog_features(image, dictionary.cell), dictionary).astype(np.float32)
+        inverse = invert_hog(hog_features(image, dictionary.cell), dictionary).astype(np.float32)
     except ValueError as error:
         raise ImageError(index, f"cannot be inverted: {error}") from error
+    if side is None:
+        return inverse
+    resized = Image.fromarray(inverse).resize((side, side), Image.Resampling.BICUBIC)
+    return np.asarray(resized)
