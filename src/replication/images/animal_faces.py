@@ -6,9 +6,9 @@ grey and palette images, and sides from 25 to 2,529 pixels. Every file inside a 
 name ends like an image's counts as one, and is opened by its content; others (``readme.txt``,
 ``Thumbs.db``, ``._bear.jpg``) are left out and counted.
 
-Two readings of "21 classes with 114 images on average" (CVPR 2016) are possible, and neither
-gives 114: the 21 folders hold 115.2 images on average, but one of them, ``Natural``, has only 8
-scenes without an animal; the 20 animals have 120.6. :func:`select_classes` makes the choice.
+"21 classes with 114 images on average" (CVPR 2016) are probably the 21 folders without copies of
+one photograph, 113.9 on average; with copies they have 115.2, and the 20 animals without the folder
+``Natural``, which holds 8 scenes, 120.6. :func:`select_faces` makes the choice.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def order_annotations(n_songs: int, *, seed: int = 0) -> tuple[Annotations, npt.
     n_songs : int
         Number of songs.
     seed : int, default 0
-        As in :func:`replication.standins.song_tags.song_annotations`.
+        All draws follow from it.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def order_song(tag: int, song: int, seconds: float = 15.0, *, seed: int = 0) -> 
     seconds : float, default 15
         Duration in s.
     seed : int, default 0
-        As in :func:`replication.standins.song_tags.song_annotations`.
+        All draws follow from it.
 
     Returns
     -------
