@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from replication.arrays import Floats
+from replication.motion.identities import check_bounds
 from replication.motion.protocol import HierarchySettings, HMMSettings, fit_hmms
 from replication.seeds import repetition_seed
 from vhem import EMH3M, H3M, VHEM
@@ -57,7 +58,8 @@ def measure_convergence(
     -------
     scores : list of dict
         Rows with the metric ``log_likelihood_by_iteration`` in nats, the number of M-steps as
-        ``item``, for the methods ``vhem`` and ``em_h3m``.
+        ``item``, for the methods ``vhem`` and ``em_h3m``, and what
+        :func:`replication.motion.identities.check_bounds` finds of the former.
     timings : list of dict
         Rows with the metric ``seconds_by_iteration``, likewise, and one with the metric
         ``first_level_seconds`` of the method ``vhem``. Processor time, without compiling.
@@ -71,9 +73,11 @@ def measure_convergence(
     chosen = np.random.default_rng(state).choice(len(models), hierarchy.levels[0], replace=False)
     start = H3M.from_hmms([models[int(i)] for i in chosen])
 
+    variational = VHEM(len(start), virtual_length=hierarchy.length, init=start)
+
     def vhem(max_iter: int) -> _Fit:
-        estimator = VHEM(len(start), virtual_length=hierarchy.length, max_iter=max_iter, init=start)
-        return lambda monitor: estimator.fit(models, monitor=monitor)
+        variational.set_params(max_iter=max_iter)
+        return lambda monitor: variational.fit(models, monitor=monitor)
 
     def em(max_iter: int) -> _Fit:
         estimator = EMH3M(
@@ -96,6 +100,9 @@ def measure_convergence(
             scores.append({**here, "metric": "log_likelihood_by_iteration", "value": value})
             timings.append({**here, "metric": "seconds_by_iteration", "value": passed})
     shared = {"method": "vhem", "repeat": trial, "seed": state}
+    scores += [
+        {**shared, **row} for row in check_bounds(models, variational, hierarchy.length, state)
+    ]
     timings.append({**shared, "metric": "first_level_seconds", "value": first_level})
     return scores, timings
 
