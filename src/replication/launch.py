@@ -297,13 +297,15 @@ def _claims_summary(path: Path) -> str:
         return ""
     verdicts = Counter(claim["verdict"] for claim in claims)
     lines = ["Claims: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())]
-    width = max(len(claim["id"]) for claim in claims)
+    columns = ("id", "experiment", "verdict")
+    widths = [max(len(claim[name]) for claim in claims) for name in columns]
     for claim in claims:
         # A claim about which nothing can be compared has no value.
         value, low, high = (f"{float(claim[n] or 'nan'):.3g}" for n in ("value", "low", "high"))
         limits = f" [{low}, {high}]" if claim["low"] != claim["high"] else ""
         text = f"{value}{limits}" if claim["value"] else ""
-        lines.append(f"  {claim['id']:<{width}}  {claim['verdict']:<20} {text}".rstrip())
+        cells = [f"{claim[name]:<{width}}" for name, width in zip(columns, widths, strict=True)]
+        lines.append("  ".join(["", *cells, text]).rstrip())
     return "\n".join(lines)
 
 

@@ -247,10 +247,10 @@ rule figures:
     output: "curve.txt"
     shell: "touch {output}"
 """
-CLAIMS = """id,verdict,value,low,high
-theorem-5,reproduced,-1e-12,-1e-12,-1e-12
-accuracy,synthetic data only,0.05123,0.01,0.09
-rbf,not in this run,,,
+CLAIMS = """id,experiment,verdict,value,low,high
+theorem-5,textures,reproduced,-1e-12,-1e-12,-1e-12
+accuracy,faces,synthetic data only,0.05123,0.01,0.09
+rbf,faces,not in this run,,,
 """
 
 
@@ -260,8 +260,8 @@ def test_ends_with_the_claims_that_its_targets_need(folder):
     status, output = finish(launch(folder))
     assert status == 0, output
     assert "Claims: 1 reproduced, 1 synthetic data only, 1 not in this run" in output
-    assert re.search(r"rbf +not in this run\n", output)
-    assert re.search(r"accuracy +synthetic data only +0\.0512 \[0\.01, 0\.09\]\n", output)
+    assert re.search(r"rbf +faces +not in this run\n", output)
+    assert re.search(r"accuracy +faces +synthetic data only +0\.0512 \[0\.01, 0\.09\]\n", output)
     assert re.search(r"theorem-5 +reproduced +-1e-12\n", output)
     # Nothing is made now, but the claims have been found up to date.
     _, output = finish(launch(folder))
