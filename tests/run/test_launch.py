@@ -262,7 +262,7 @@ def test_ends_with_the_claims_that_its_targets_need(folder):
     assert "Claims: 1 reproduced, 1 synthetic data only, 1 not in this run" in output
     assert re.search(r"rbf +faces +not in this run\n", output)
     assert re.search(r"accuracy +faces +synthetic data only +0\.0512 \[0\.01, 0\.09\]\n", output)
-    assert re.search(r"theorem-5 +reproduced +-1e-12\n", output)
+    assert re.search(r"theorem-5 +textures +reproduced +-1e-12\n", output)
     # Nothing is made now, but the claims have been found up to date.
     _, output = finish(launch(folder))
     assert "Nothing to be done" in output
