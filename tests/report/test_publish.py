@@ -15,7 +15,6 @@ from replication.report.publish import (
     claims_as_markdown,
     main,
     publish,
-    replace_section,
 )
 
 CLAIM = dict.fromkeys(CLAIM_COLUMNS, "x") | {
@@ -75,11 +74,9 @@ def files_in(folder):
 
 
 def test_publishes_tables_and_curves_but_no_images(run, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- begin: claims -->\nold\n<!-- end: claims -->\nb\n")
     destination = tmp_path / "docs/results/all"
     for _ in range(2):
-        main([str(run), str(destination), "--readme", str(readme)])
+        main([str(run), str(destination)])
         tables = [
             f"tables/{name}.{suffix}"
             for name in ("cvpr2016_fig4", "nips2012_table2")
@@ -102,29 +99,21 @@ def test_publishes_tables_and_curves_but_no_images(run, tmp_path):
         ]
         content = (destination / "metrics/textures_svm.csv.gz").read_bytes()
         assert gzip.decompress(content) == b"value\n0.5\n"
-    text = readme.read_text()
+    text = (destination / "README.md").read_text()
     row = (
         "| A beats B. | Figure 4 | 5.12 [3, 7] accuracy | **reproduced** | C: 1 reversed<br>b: 2 |"
     )
     assert row in text
-    assert text.startswith("a\n")
-    assert text.endswith("b\n")
-    assert "old" not in text
 
 
-def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(
-        "<!-- begin: claims -->\nkept\n<!-- end: claims -->\n"
-        "<!-- begin: claims faces -->\nold\n<!-- end: claims faces -->\n"
-    )
+def test_one_experiment_gets_its_rows_its_figures_and_its_claims(run, tmp_path):
     destination = tmp_path / "docs/results/animal_faces"
     block = destination / "blocks/svm_0-9.csv"
     block.parent.mkdir(parents=True)
     block.write_text("value\n1\n")
     (destination / "figures").mkdir()
     (destination / "figures/cvpr2016_fig2.svg").write_text("of a former call")
-    main([str(run), str(destination), "--experiment", "faces", "--readme", str(readme)])
+    main([str(run), str(destination), "--experiment", "faces"])
     assert files_in(destination) == [
         "README.md",
         "blocks/svm_0-9.csv",
@@ -147,10 +136,8 @@ def test_one_experiment_gets_its_rows_its_figures_and_its_section(run, tmp_path)
     assert "real data: LHI animal face data set" in credit
     assert "Si, S.-C. Zhu" in credit
     assert "UIUC" not in credit, "of another experiment"
-    text = readme.read_text()
-    assert "kept" in text
-    assert "B beats A." in text
-    assert "A beats B." not in text
+    assert "B beats A." in credit
+    assert "A beats B." not in credit
 
 
 def test_pictures_of_photographs_are_withheld_and_their_numbers_are_not(run, tmp_path, monkeypatch):
@@ -209,17 +196,15 @@ def cut(path):
 def test_a_run_that_is_not_whole_is_refused_and_the_former_publication_stays(
     run, tmp_path, capsys, name, change
 ):
-    docs, readme = tmp_path / "docs", tmp_path / "README.md"
-    readme.write_text("<!-- begin: claims -->\nold\n<!-- end: claims -->\n")
+    docs = tmp_path / "docs"
     publish(run, docs)
     before = {path: path.read_bytes() for path in docs.rglob("*") if path.is_file()}
     change(run / name)
-    assert main([str(run), str(docs), "--readme", str(readme)]) == 1
+    assert main([str(run), str(docs)]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert str(run / name) in line
     assert "make reproduce" in line
     assert {path: path.read_bytes() for path in docs.rglob("*") if path.is_file()} == before
-    assert "old" in readme.read_text()
 
 
 def test_what_is_not_on_record_is_not_published(run, tmp_path):
@@ -300,9 +285,3 @@ def test_a_claim_that_nothing_decides_has_no_value():
     nothing = {"value": float("nan"), "low": float("nan"), "high": float("nan")}
     table = claims_as_markdown(pd.DataFrame([CLAIM | nothing | {"verdict": "not in this run"}]))
     assert "|  | **not in this run** |" in table
-
-
-@pytest.mark.parametrize("text", ["", "<!-- end: claims -->\n<!-- begin: claims -->\n"])
-def test_a_missing_section_is_an_error(text):
-    with pytest.raises(PublishError, match="exactly one section"):
-        replace_section(text, "claims", "")

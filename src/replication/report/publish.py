@@ -1,14 +1,13 @@
 """Copy the shareable part of a run into the documentation: tables and curves, no photographs.
 
-    python -m replication.report.publish results/paper docs/results/uiuc_texture --readme README.md
+    python -m replication.report.publish results/paper docs/results/all
     python -m replication.report.publish results/paper docs/results/animal_faces --experiment faces
 
 The folder gets the scores (gzipped, as many have a row a fold or an iteration), the value tables,
 claims, deviations, the record of the run and the figures that may be passed on, see
 :mod:`replication.report.sharing`. With ``--experiment`` it gets what belongs to that experiment
-only; a figure with panels of several experiments stays whole. The claims also go between the marks
-``<!-- begin: claims -->`` and ``<!-- end: claims -->`` of the README, or ``claims faces`` for one
-experiment, so that no number there is typed by hand.
+only; a figure with panels of several experiments stays whole. The folder's own README says what the
+data are and lists every claim with its verdict.
 
 Only what ``run.json`` lists is published, and only if all of it is there as the run has left it.
 The folder is made beside its place and takes it at once, so that a kill leaves the former
@@ -20,7 +19,6 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -42,7 +40,7 @@ from replication.registry import EXPERIMENTS, RESOURCES, experiments_of
 from replication.report.sharing import withheld_figures
 from replication.report.tables import write_tables
 
-__all__ = ["PublishError", "claims_as_markdown", "main", "publish", "replace_section"]
+__all__ = ["PublishError", "claims_as_markdown", "main", "publish"]
 
 #: What a call replaces; anything else in the folder, such as blocks of repetitions, stays.
 _SUMMARIES = ("claims.csv", "multiverse.csv", "deviations.csv")
@@ -97,7 +95,9 @@ def publish(
     with atomic_folder(destination, without=_PARTS) as folder:
         write_json(folder / "run.json", record)
         with atomic_path(folder / "README.md") as temporary:
-            temporary.write_text(_credits(record, experiment, datasets), encoding="utf-8")
+            claims = claims_as_markdown(_rows_of(run / "claims.csv", experiment))
+            text = f"{_credits(record, experiment, datasets)}\n## Claims\n\n{claims}"
+            temporary.write_text(text, encoding="utf-8")
         for name in _SUMMARIES:
             write_table(folder / name, _rows_of(run / name, experiment))
         for file in (file for file in listed if file.match("tables/*.csv")):
@@ -150,8 +150,7 @@ def _credits(record: Mapping[str, Any], experiment: str | None, datasets: Path) 
         "",
         f"Written by `python -m replication.report.publish`; recorded at commit {commit} "
         "(jobs that stood already may be older), configuration and versions in "
-        "[run.json](run.json). The command that made it stands in the project's README, "
-        "below the claims.",
+        "[run.json](run.json). The command that made it stands in the project's README.",
         "",
     ]
     for data in record["data"]:
@@ -201,21 +200,6 @@ def claims_as_markdown(claims: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def replace_section(text: str, name: str, content: str) -> str:
-    """Replace what stands between ``<!-- begin: name -->`` and ``<!-- end: name -->``.
-
-    Raises
-    ------
-    PublishError
-        If the text does not have the two marks exactly once, in this order.
-    """
-    begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if len(pattern.findall(text)) != 1:
-        raise PublishError(f"the text needs exactly one section {begin.strip()} ... {end}")
-    return pattern.sub(lambda match: begin + content + end, text)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Publish a run from the command line; 1 if it cannot be published."""
     parser = argparse.ArgumentParser(
@@ -224,22 +208,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="results/<run>")
     parser.add_argument("destination", type=Path, help="folder of the documentation")
     parser.add_argument("--experiment", help="only what belongs to it")
-    parser.add_argument("--readme", type=Path, help="file whose claims section is rewritten")
     options = parser.parse_args(arguments)
     try:
-        if options.readme:
-            _checked_record(options.run)
-            claims = claims_as_markdown(_rows_of(options.run / "claims.csv", options.experiment))
-            section = f"claims {options.experiment}" if options.experiment else "claims"
-            text = options.readme.read_text(encoding="utf-8")
-            text = replace_section(text, section, claims)
         publish(options.run, options.destination, options.experiment)
     except (PublishError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if options.readme:
-        with atomic_path(options.readme) as temporary:
-            temporary.write_text(text, encoding="utf-8")
     return 0
 
 
