@@ -345,6 +345,8 @@ MOTION_METHODS = (
     "vhem",
     "ppk_sc",
     "ppk_sc_vhem",
+    "ppk_sc_literal",
+    "ppk_sc_literal_vhem",
     "shem_10",
     "shem_50",
     "em_h3m",

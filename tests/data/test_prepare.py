@@ -154,7 +154,7 @@ def test_files_beyond_the_list_are_used_and_marked(place):
     prepared = place.prepare()
     marks = dict(zip(prepared.manifest["file"], prepared.manifest["check"], strict=True))
     assert [file for file, check in marks.items() if check == "unlisted"] == list(EXTRA)
-    assert prepared.describe() == "4 images and 1 unlisted"
+    assert prepared.describe() == "5 images (1 without a published checksum)"
     # They are remembered when the archive is gone.
     place.put()
     assert place.prepare().table.equals(prepared.table)

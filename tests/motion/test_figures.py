@@ -13,7 +13,7 @@ from replication.report.metrics import metric_table
 from replication.report.style import save_figure
 from replication.report.tables import tabulate_hierarchies, write_tables
 
-NOTE = {"title": "CMU motion capture", "origin": "real", "coverage": "4 motion files"}
+NOTE = {"title": "CMU motion capture", "origin": "real", "coverage": "4 sequences"}
 CLASSES = ["walk 1", "walk 1", "run", "sit"]
 LEVELS = {2: [1, 1, 0, 1], 3: [0, 0, 1, 0]}
 
@@ -60,6 +60,34 @@ def test_bars_have_the_proportions_of_the_classes(hierarchies):
     sizes = [text.get_text() for text in figure.axes[0].texts if text.get_text()]
     assert sorted(sizes) == ["1", "1", "3", "3"]
     assert "real data" in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_arrows_between_clusters_cross(seed):
+    rng = np.random.default_rng(seed)
+    clusters = rng.permutation(np.arange(24) % 8)
+    levels = {}
+    for level, size in ((2, 8), (3, 4), (4, 2)):
+        levels[level] = clusters
+        clusters = rng.permutation(np.arange(size) % (size // 2))[clusters]
+    rows = pd.DataFrame(
+        {
+            "method": "vhem",
+            "level": level,
+            "sequence": f"16_{i:02d}",
+            "class": ["walk 1", "run", "sit"][i % 3],
+            "cluster": cluster,
+        }
+        for level, of_level in levels.items()
+        for i, cluster in enumerate(of_level)
+    )
+    (axis,) = plot_hierarchies(rows, [NOTE]).axes
+    arrows = [text for text in axis.texts if getattr(text, "arrow_patch", None)]
+    assert len(arrows) == 8 + 4
+    for bottom in {arrow.xyann[1] for arrow in arrows}:
+        of_level = sorted((a.xyann[0], a.xy[0]) for a in arrows if a.xyann[1] == bottom)
+        ends = [end for _, end in of_level]
+        assert ends == sorted(ends)
 
 
 def test_equal_hierarchies_give_equal_bytes(hierarchies, tmp_path):
@@ -136,12 +164,12 @@ def test_failures_stand_in_the_cells(scores, paper, tmp_path):
         row = main.loc[("hem_dtm", level)]
         for column in ("Rand", "adjusted Rand", "log-likelihood"):
             assert row[column] == "failed: TimeoutError: slow"
-        assert "failed on trials 0, 1: " in row["failures"]
-        assert "logs/a.log" in row["failures"]
+        assert "failed on trials 0, 1: " in row["remarks"]
+        assert "logs/a.log" in row["remarks"]
     em = main.loc[("em_h3m", 2)]
     assert em["Rand"] == pytest.approx(0.5), "of the trial on which it worked"
-    assert em["failures"] == "failed on trials 1: ValueError: 3 groups (log: logs/b.log)"
-    assert main.loc[("vhem", 2), "failures"] == ""
+    assert em["remarks"] == "failed on trials 1: ValueError: 3 groups (log: logs/b.log)"
+    assert main.loc[("vhem", 2), "remarks"] == ""
     assert main.loc[("vhem", 2), "rank"] == 1
     paths = [tmp_path / f"a.{suffix}" for suffix in ("md", "tex", "csv")]
     write_tables(paths, table)
@@ -150,6 +178,37 @@ def test_failures_stand_in_the_cells(scores, paper, tmp_path):
         assert "failed: TimeoutError: slow" in text
         assert "0.55 " in text, "numbers keep four digits"
         assert "0.5500000" not in text
+
+
+def test_rows_that_rounding_decides_have_no_numbers(scores, paper):
+    metrics, timings = scores
+    lost = (metrics["method"] == "ppk_sc_vhem") & (metrics["item"] != 2)
+    parts = [
+        {"method": "ppk_sc_vhem", "item": level, "repeat": trial, "metric": metric, "value": value}
+        for level, determined in ((2, 1.0), (3, 0.0), (4, 0.0))
+        for trial in range(2)
+        for metric, value in (("determined", determined), ("graph_parts", 5.0 + trial))
+    ]
+    shared = {"experiment": "motion", "dataset": "cmu_mocap", "origin": "real"}
+    metrics = pd.concat([metrics[~lost], metric_table(parts, **shared)])
+    table = tabulate_hierarchies(metrics, timings, paper, NO_FAILURES)
+    rows = table[table["method"] == "ppk_sc_vhem"].set_index("level")
+    assert rows.loc[2, "Rand"] == pytest.approx(0.55)
+    assert rows.loc[2, "remarks"] == ""
+    for level in (3, 4):
+        for column in ("Rand", "adjusted Rand", "log-likelihood"):
+            assert rows.loc[level, column] == "not determined"
+        assert rows.loc[level, "remarks"].startswith(
+            "not determined on 2 of 2 trials, as the graph"
+        )
+        assert "5 to 6 parts" in rows.loc[level, "remarks"]
+
+
+def test_synthetic_motions_are_not_subtracted_from_the_papers(scores, paper):
+    metrics, timings = (each.assign(origin="synthetic") for each in scores)
+    table = tabulate_hierarchies(metrics, timings, paper, NO_FAILURES)
+    assert table["Rand difference"].isna().all()
+    assert table["Rand (paper)"].notna().any()
 
 
 def test_table_sets_ours_beside_the_printed(scores, paper, tmp_path):

@@ -31,7 +31,14 @@ from vhem import H3M, VHEM
 
 HMMS = HMMSettings(n_states=2, n_mix=1, n_init=1, covariance_floor=1e-3)
 HIERARCHY = HierarchySettings(
-    levels=(4, 3, 2), n_init=1, max_iter=5, length=4, power=0.5, dtm_states=2, time_limit_s=600
+    levels=(4, 3, 2),
+    n_init=1,
+    max_iter=5,
+    length=4,
+    power=0.5,
+    kernel_root="value",
+    dtm_states=2,
+    time_limit_s=600,
 )
 SEED = {"seed": 3, "experiment": "test"}
 
@@ -67,6 +74,7 @@ def found(labels, log_likelihoods=None):
         "log_likelihoods": zeros if log_likelihoods is None else np.array(log_likelihoods),
         "iterations": np.full((n_trials, n_levels), np.nan),
         "graph_parts": np.full((n_trials, n_levels), np.nan),
+        "determined": np.full((n_trials, n_levels), np.nan),
         "failures": np.full(n_trials, ""),
         "logs": np.full(n_trials, ""),
         "converged": np.ones((n_trials, n_levels), dtype=bool),
@@ -192,7 +200,14 @@ def test_log_likelihood_of_the_centre_of_the_own_cluster():
     for k, sequence in enumerate(sequences):
         np.testing.assert_allclose(models[0].means[k, 0, 0], sequence.mean(axis=0))
     settings = HierarchySettings(
-        levels=(1,), n_init=1, max_iter=5, length=3, power=0.5, dtm_states=1, time_limit_s=600
+        levels=(1,),
+        n_init=1,
+        max_iter=5,
+        length=3,
+        power=0.5,
+        kernel_root=1,
+        dtm_states=1,
+        time_limit_s=600,
     )
     runs, _ = cluster_motions(["vhem"], sequences, models, one, settings, **SEED)
     # One Gaussian for all: mean of the means, mean of the variances plus variance of the means.
@@ -215,27 +230,52 @@ def test_every_method_builds_nested_levels(method, sequences, models):
     assert all(row["metric"] == "seconds" and row["value"] > 0 for row in timings)
 
 
-def test_parts_of_the_graph_are_reported_where_there_is_one(sequences, models):
+def test_what_rounding_decides_has_no_scores(sequences, models):
+    """A graph in four parts decides four clusters, not which of the four are three and two."""
     with pytest.warns(UserWarning, match="falls into 4 parts"):
-        runs, _ = hierarchy("ppk_sc", [100 * each for each in sequences], scaled(models))
+        runs, _ = hierarchy("ppk_sc_literal", [100 * each for each in sequences], scaled(models))
     np.testing.assert_array_equal(runs["graph_parts"], np.full((3, 3), 4))
-    rows = score_hierarchies(np.repeat(list("abcd"), 2), np.repeat(["1", "2"], 4), {"m": runs})
+    about = np.repeat(list("abcd"), 2), np.repeat(["1", "2"], 4)
+    rows = score_hierarchies(*about, {"m": runs})
     assert value(rows, "graph_parts", 2) == 4
+    assert [value(rows, "determined", level) for level in (2, 3, 4)] == [1, 0, 0]
+    assert value(rows, "rand_index", 2) == 1
+    own = [row for row in rows if row["method"] == "m"]
+    above = {row["metric"] for row in own if row["item"] in (3, 4)}
+    assert above == {"graph_parts", "determined"}
+    assert not [row for row in own if row["metric"].endswith(("level_3", "level_4"))]
+    draws = resample_hierarchies(*about, {"m": runs}, draws=2, **SEED)
+    assert {row["item"] for row in draws if row["method"] == "m"} == {2}
     others, _ = hierarchy("vhem", sequences, models)
     assert np.isnan(others["graph_parts"]).all()
-    rows = score_hierarchies(np.repeat(list("abcd"), 2), np.repeat(["1", "2"], 4), {"m": others})
-    assert not [row for row in rows if row["metric"] == "graph_parts"]
+    rows = score_hierarchies(*about, {"m": others})
+    assert not {"graph_parts", "determined"} & {row["metric"] for row in rows}
 
 
-def scaled(models):
-    """HMMs of the sequences times 100 with deviations as they were: only equal kinds overlap."""
+def test_a_root_of_the_kernel_connects_the_graph(sequences, models):
+    halves, near = [each / 2 for each in sequences], scaled(models, 0.5)
+    literal, root = (hierarchy(m, halves, near)[0] for m in ("ppk_sc_literal", "ppk_sc"))
+    assert (literal["graph_parts"] == 2).all()
+    assert (root["graph_parts"] == 1).all()
+    assert (root["determined"] == 1).all()
+
+
+def test_the_drawn_trial_is_marked():
+    perfect = [0, 0, 0, 1, 1, 2]
+    runs = found([[[0] * 6] * 3, [CLUSTERS] * 3, [perfect] * 3])
+    rows = score_hierarchies(CLASSES, SUBJECTS, {"m": runs})
+    assert [row["repeat"] for row in rows if row["metric"] == "drawn"] == [1]
+
+
+def scaled(models, factor=100):
+    """HMMs of scaled sequences, deviations as they were: times 100 only equal kinds overlap."""
     return {
         trial: H3M(
             each.weights,
             each.startprob,
             each.transmat,
             each.mixture_weights,
-            100 * each.means,
+            factor * each.means,
             each.covars,
         )
         for trial, each in models.items()

@@ -212,7 +212,7 @@ def songs_of(prepared, status="used"):
 def test_a_whole_collection_is_taken_with_its_notice(place):
     prepared = place.prepare()
     assert songs_of(prepared) == sorted(SONGS)
-    assert prepared.describe() == "3 songs"
+    assert prepared.describe() == "3 songs (3 without a published checksum)"
     assert prepared.origin == "real"
     checks = prepared.table.groupby("label")["check"].unique().map(list).to_dict()
     assert checks == {"annotations": ["listed"], "song": ["unlisted"]}
@@ -226,7 +226,7 @@ def test_missing_songs_stop_the_run_unless_a_subset_is_allowed(place):
     with pytest.raises(Cal500Error, match=r"(?s)2 of 3 songs.*abba-waterloo.*allow_subset: true"):
         place.prepare()
     prepared = place.prepare(allow_subset=True)
-    assert prepared.describe() == "2 of 3 songs"
+    assert prepared.describe() == "2 of 3 songs (2 without a published checksum)"
     assert prepared.missing == (f"CAL500_32kps/{SONGS[1]}.mp3",)
 
 
@@ -248,7 +248,7 @@ def test_a_damaged_recording_stops_the_run_or_is_listed(place):
         place.prepare()
     prepared = place.prepare(on_bad_file="skip")
     assert songs_of(prepared, "skipped") == [SONGS[0]]
-    assert prepared.describe() == "2 of 3 songs"
+    assert prepared.describe() == "2 of 3 songs (2 without a published checksum)"
     assert "silent" in prepared.skipped[f"CAL500_32kps/{path.name}"]
     assert not (place.raw / "CAL500_32kps" / path.name).exists()
 

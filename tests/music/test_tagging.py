@@ -61,7 +61,7 @@ TAGS = TagSettings(
     virtual_samples=100,
     length=4,
     power=0.5,
-    kernel_root=4,
+    kernel_root="frame",
     em_overlap=0,
     em_share=1.0,
     shem_samples=3,
@@ -321,7 +321,7 @@ def test_mp3s_of_annotated_songs_go_from_the_archives_to_scores(real_archives, t
     prepared = prepare(
         "cal500", source="archives", raw=raw, archives=tmp_path / "archives", allow_subset=True
     )
-    assert prepared.describe() == "20 of 502 songs"
+    assert prepared.describe() == "20 of 502 songs (20 without a published checksum)"
     manifest = block_of_songs(prepared.manifest, 0, 1)
     names, paths = manifest["id"].tolist(), [raw / file for file in manifest["file"]]
     write_features(tmp_path / "mfcc.npz", names, paths, MFCC())

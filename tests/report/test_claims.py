@@ -505,24 +505,64 @@ def test_a_gap_is_followed_within_each_draw():
 
 
 @pytest.mark.parametrize(
-    ("bound", "verdict"),
-    [(0.5, "reproduced"), (0.9, "same direction, undecided"), (0.95, "undecided")],
+    ("bound", "n_shown", "verdict"),
+    [
+        (0.7, 4, "reproduced"),
+        (0.9, 2, "reproduced"),
+        (0.95, 1, "same direction, undecided"),
+        (1.1, 0, "reversed"),
+    ],
 )
-def test_bound_on_trials_is_met_by_their_percentiles(bound, verdict):
+def test_what_one_drawing_shows_is_decided_by_whether_trials_show_it(bound, n_shown, verdict):
     rows = [
-        {"method": "a", "metric": "purity", "item": item, "repeat": t, "value": value}
-        for item, values in (("run", (0.8, 0.9, 1.0)), ("jog", (0.0, 0.0, 0.0)))
+        {"method": "a", "metric": metric, "item": item, "repeat": t, "value": value}
+        for metric, item, values in (
+            ("purity_at_level_2", "run", (0.9, 1.0, 0.8, 0.7)),
+            ("purity_at_level_2", "jog", (0.0, 0.0, 0.0, 0.0)),
+            ("whole_at_level_4", "run", (0.9, 1.0, 1.0, 1.0)),
+        )
         for t, value in enumerate(values)
     ]
-    rule = {"name": "trial_bound", "metric": "purity", "method": "a", "at_least": bound}
-    row = evaluate_claims([claim({**rule, "items": ["run"]})], scores(rows)).iloc[0]
+    rows.append({"method": "a", "metric": "drawn", "item": "", "repeat": 1, "value": 1.0})
+    shown = {"purity_at_level_2": ["run"], "whole_at_level_4": ["run"]}
+    rule = {"name": "trial_shows", "method": "a", "shown": shown, "at_least": bound}
+    row = evaluate_claims([claim(rule)], scores(rows)).iloc[0]
+    assert row["value"] == n_shown / 4
     assert row["verdict"] == verdict
-    assert row["value"] == pytest.approx(0.9)
-    row = evaluate_claims([claim({**rule, "items": ["sit"]})], scores(rows)).iloc[0]
-    assert (row["verdict"], row["reason"]) == ("not in this run", "sit not in this run")
-    row = evaluate_claims([claim({**rule, "items": ["run", "sit"]})], scores(rows)).iloc[0]
-    assert row["verdict"] == verdict
-    assert row["reason"].endswith("; sit not in this run")
+    drawn = "and" if n_shown else "not"
+    assert f"({n_shown} of 4 trials, {drawn} in the drawn one)" in row["reason"]
+    # All that the drawing shows has to be there, in one trial.
+    both = {**rule, "shown": {**shown, "purity_at_level_2": ["run", "jog"]}}
+    row = evaluate_claims([claim(both)], scores(rows)).iloc[0]
+    assert row["verdict"] == "reversed"
+    row = evaluate_claims([claim({**rule, "shown": {"whole_at_level_4": ["sit"]}})], scores(rows))
+    assert row["reason"].tolist() == ["sit not in this run"]
+    assert row["verdict"].tolist() == ["not in this run"]
+
+
+def not_determined(method, level):
+    return [
+        {"method": method, "metric": metric, "item": str(level), "repeat": 0, "value": value}
+        for metric, value in (("determined", 0.0), ("graph_parts", 13.0))
+    ]
+
+
+def test_scores_that_rounding_would_decide_decide_no_claim():
+    rows = levels("m", a=(0.9, 0.7), b=(0.8, 0.5), c=(0.8, 0.5))
+    rows = [row for row in rows if (row["method"], row["item"]) != ("c", "3")]
+    rows += not_determined("c", 3)
+    rule = {"name": "level_difference", "metric": "m", "pairs": [["a", "c"]]}
+    below, above = evaluate_claims(
+        [claim({**rule, "levels": [2]}), claim({**rule, "levels": [2, 3]}, id="d")], scores(rows)
+    ).to_dict("records")
+    assert below["verdict"] == "reproduced"
+    assert above["verdict"] == "not decided"
+    assert above["reason"].startswith("c on level 3 not determined on 1 of 1 trials")
+    assert "13 parts" in above["reason"]
+    shown = {"name": "trial_shows", "method": "c", "shown": {"n_at_level_3": ["x"]}, "at_least": 1}
+    row = evaluate_claims([claim(shown)], scores(rows)).iloc[0]
+    assert row["verdict"] == "not decided"
+    assert row["reason"].startswith("c on level 3 not determined")
 
 
 def test_costs_are_compared_trial_by_trial_and_give_no_verdict_on_synthetic_data():

@@ -71,6 +71,19 @@ def test_each_choice_stands_beside_its_setting_and_ours_too(named):
     assert choices.loc["Grey levels", "standing"] == ["undecided", "reproduced", "reversed"]
 
 
+def test_a_choice_under_which_nothing_can_be_compared_is_said_and_not_drawn():
+    rows = claims({**ROWS, "levels_8": (np.nan, "")})
+    named = name_settings(rows, {"textures": EXPERIMENT}, LABELS)
+    (row,) = headlines(named).to_dict("records")
+    assert row["depends_on"].startswith("Grey levels: 8 not decided; 64 undecided")
+    note = {"origin": "real", "title": "T", "coverage": "all"}
+    (axis, *_) = plot_multiverse(named, [note], experiment="textures").axes
+    (whole, *_) = plot_multiverse(
+        name_settings(claims(ROWS), {"textures": EXPERIMENT}, LABELS), [note], experiment="textures"
+    ).axes
+    assert len(axis.lines) == len(whole.lines) - 2
+
+
 def test_what_is_of_no_setting_is_no_choice():
     assert changed_settings(EXPERIMENT, "ceiling") == {}
 

@@ -173,7 +173,7 @@ def test_both_directions_of_the_divergence_count_in_units_of_the_seventh_neighbo
     both = divergences + divergences.T
     # Sorted, a row begins with the divergence from itself.
     seventh = np.sqrt(np.sort(both, axis=1)[:, 7])
-    expected, _ = spectral_embedding(-both / np.outer(seventh, seventh), 3)
+    expected = spectral_embedding(-both / np.outer(seventh, seventh), 3).points
     for found in (divergences, divergences.T):
         monkeypatch.setattr(
             "vhem.rivals.controls.sampled_divergence", lambda *settings, found=found: found

@@ -232,8 +232,8 @@ def test_nearest_centres_are_the_hmms_nearest_to_the_centres_of_the_embedding():
         members = np.flatnonzero(sc.labels_ == k)
         centre = sc.embedding_[members].mean(axis=0)
         np.testing.assert_allclose(sc.embedding_centers_[k], centre)
-        distances = np.linalg.norm(sc.embedding_ - centre, axis=1)
-        assert distances[sc.exemplars_[k]] == distances[members].min()
+        squares = ((sc.embedding_ - centre) ** 2).sum(axis=1)
+        assert squares[sc.exemplars_[k]] <= squares[members].min() + 1e-7
         np.testing.assert_array_equal(sc.model_[k].means, h3m[int(sc.exemplars_[k])].means)
 
 
@@ -254,9 +254,9 @@ def test_relearned_centres_explain_their_clusters_better_than_the_nearest_hmms()
 def test_embedding_knows_no_scale_so_that_tiny_affinities_still_tell_groups_apart():
     h3m, labels = three_groups(np.random.default_rng(1))
     log_kernel = probability_product_kernel(h3m, log=True)
-    plain, parts = spectral_embedding(log_kernel, 3)
+    plain, parts, _ = spectral_embedding(log_kernel, 3)
     # A factor that would underflow the kernel itself.
-    tiny, same_parts = spectral_embedding(log_kernel - 2000.0, 3)
+    tiny, same_parts, _ = spectral_embedding(log_kernel - 2000.0, 3)
     np.testing.assert_allclose(tiny @ tiny.T, plain @ plain.T, atol=1e-8)
     assert parts == same_parts
     assert rand_score((plain @ plain.T > 0.5).argmax(axis=1), labels) == 1.0
@@ -268,10 +268,38 @@ def test_a_disconnected_graph_is_told_and_a_root_connects_it():
     with pytest.warns(UserWarning, match="parts, more than n_clusters = 2"):
         sc.fit(h3m)
     assert sc.n_parts_ > 2
+    assert not sc.determined_
+    assert not sc.merge(h3m, 1).determined_
     assert np.isfinite(sc.embedding_).all()
     assert set(sc.labels_) == {0, 1}
-    connected = PPKSpectralClustering(2, root=10 * 93, random_state=0).fit(h3m)
+    connected = PPKSpectralClustering(2, root="value", random_state=0).fit(h3m)
     assert connected.n_parts_ == 1
+    assert connected.determined_
+    number = PPKSpectralClustering(2, root=10 * 93, random_state=0).fit(h3m)
+    np.testing.assert_array_equal(connected.embedding_, number.embedding_)
+    for named, root in (("frame", 10), (1, 1.0)):
+        embeddings = []
+        for same in (named, root):
+            sc = PPKSpectralClustering(12, root=same, random_state=0).fit(h3m)
+            embeddings.append(sc.embedding_)
+        np.testing.assert_array_equal(*embeddings)
+
+
+def test_parts_that_are_apart_are_not_merged_by_the_affinities():
+    """Three groups without any affinity: three clusters are determined, two are not."""
+    h3m, labels = three_groups(np.random.default_rng(1))
+    far = H3M(
+        h3m.weights,
+        h3m.startprob,
+        h3m.transmat,
+        h3m.mixture_weights,
+        h3m.means + 1000 * labels[:, None, None, None],
+        h3m.covars,
+    )
+    sc = PPKSpectralClustering(3, root="value", random_state=0).fit(far)
+    assert sc.n_parts_ == 3
+    assert sc.determined_
+    assert not sc.merge(far, 2).determined_
 
 
 def test_fewer_distinct_hmms_than_clusters_are_told_and_each_is_a_cluster():

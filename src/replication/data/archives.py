@@ -434,6 +434,8 @@ def from_archives(request: Request) -> Prepared:
         dataset=dataset.name,
         title=published.title,
         items=dataset.items,
+        counted=dataset.counted or dataset.items,
+        beside=dataset.beside,
         source="archives",
         origin="real",
         table=build_table(

@@ -70,6 +70,10 @@ class DataSet:
         is no item (a read-me, a thumbnail cache).
     fault_of : callable
         Maps the path of a file on disk to what is wrong with it, or to ``None``.
+    counted : str, optional
+        What its coverage counts, "sequences"; by default the files.
+    beside : str, optional
+        Label of files that only belong to others, as skeletons: coverage does not count them.
     max_archive_bytes : int
         Unpacked size beyond which one archive is refused.
     unlisted_files : callable
@@ -84,6 +88,8 @@ class DataSet:
     identify: Callable[[str], tuple[str, str] | None]
     fault_of: Callable[[Path], str | None]
     max_archive_bytes: int
+    counted: str = ""
+    beside: str = ""
     unlisted_files: Callable[[], Collection[str]] = tuple
     from_archives: Callable[[Any], Any] | None = None
 

@@ -54,6 +54,8 @@ def from_generator(request: Request) -> Prepared:
         dataset=dataset.name,
         title=f"stand-in for the {read_published(dataset.name).title}",
         items=dataset.items,
+        counted=dataset.counted or dataset.items,
+        beside=dataset.beside,
         source="embedded",
         origin="synthetic",
         table=build_table(dataset, "synthetic", used=sums),

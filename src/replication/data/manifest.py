@@ -69,6 +69,9 @@ class Prepared:
     ----------
     dataset, title, items : str
         Name, title, and what its files are called in plural.
+    counted, beside : str
+        What its coverage counts, and the label of the files that it does not count, see
+        :class:`replication.data.catalog.DataSet`.
     source, origin : str
         The configured source; ``real`` or ``synthetic``.
     table : pandas.DataFrame
@@ -82,6 +85,8 @@ class Prepared:
     dataset: str
     title: str
     items: str
+    counted: str
+    beside: str
     source: str
     origin: str
     table: pd.DataFrame
@@ -115,14 +120,13 @@ class Prepared:
 
     def describe(self) -> str:
         """Say how much of the data set is used, as in "500 of 1,000 images"."""
-        used, extra = len(self.manifest), 0
-        if self.origin == "real":
-            extra = int((self.manifest["check"] == "unlisted").sum())
-        published = len(self.table) - extra
-        text = f"{used - extra:,} of {published:,} {self.items}"
-        if used - extra == published:
-            text = f"{published:,} {self.items}"
-        return f"{text} and {extra:,} unlisted" if extra else text
+        table = self.table[self.table["label"] != self.beside]
+        used = table[table["status"] == "used"]
+        text = f"{len(used):,} of {len(table):,} {self.counted}"
+        if len(used) == len(table):
+            text = f"{len(used):,} {self.counted}"
+        extra = int((used["check"] == "unlisted").sum()) if self.origin == "real" else 0
+        return f"{text} ({extra:,} without a published checksum)" if extra else text
 
     def remarks(self) -> list[str]:
         """Say in a line each which files are left out as no items, and which are copies."""

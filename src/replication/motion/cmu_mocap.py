@@ -314,6 +314,8 @@ def _fault_of(path: Path) -> str | None:
 DATASET = DataSet(
     name="cmu_mocap",
     items="motion files",
+    counted="sequences",
+    beside=SKELETON_LABEL,
     identify=_identify,
     fault_of=_fault_of,
     max_archive_bytes=8 << 30,

@@ -91,6 +91,9 @@ class HierarchySettings:
         Steps of virtual and sampled sequences, and of the kernel; tau.
     power : float
         Power of the probability product kernel, lambda.
+    kernel_root : 1, "frame" or "value"
+        The affinity of PPK-SC is this root of the kernel, see
+        :class:`vhem.PPKSpectralClustering`; the methods ``ppk_sc_literal`` take the kernel itself.
     dtm_states : int
         Dimension of the state of a dynamic texture.
     time_limit_s : float
@@ -102,6 +105,7 @@ class HierarchySettings:
     max_iter: int
     length: int
     power: float
+    kernel_root: int | str
     dtm_states: int
     time_limit_s: float
 
@@ -110,8 +114,19 @@ def _vhem(hierarchy: HierarchySettings) -> VHEM:
     return VHEM(virtual_length=hierarchy.length, max_iter=hierarchy.max_iter)
 
 
-def _ppk(hierarchy: HierarchySettings, **centers: Any) -> PPKSpectralClustering:
-    return PPKSpectralClustering(power=hierarchy.power, length=hierarchy.length, **centers)
+def _ppk(
+    centers: str, root: int | None = None
+) -> Callable[[HMMSettings, HierarchySettings, int], PPKSpectralClustering]:
+    def make(hmms: HMMSettings, hierarchy: HierarchySettings, n: int) -> PPKSpectralClustering:
+        return PPKSpectralClustering(
+            power=hierarchy.power,
+            length=hierarchy.length,
+            root=hierarchy.kernel_root if root is None else root,
+            centers=centers,
+            vhem=_vhem(hierarchy),
+        )
+
+    return make
 
 
 def _shem(samples: int) -> Callable[[HMMSettings, HierarchySettings, int], SHEM]:
@@ -129,10 +144,10 @@ def _shem(samples: int) -> Callable[[HMMSettings, HierarchySettings, int], SHEM]
 #: Method -> function of (HMMs, hierarchy, number of sequences) that makes its estimator.
 METHODS: Mapping[str, Callable[[HMMSettings, HierarchySettings, int], BaseEstimator]] = {
     "vhem": lambda hmms, hierarchy, n: _vhem(hierarchy),
-    "ppk_sc": lambda hmms, hierarchy, n: _ppk(hierarchy, centers="nearest"),
-    "ppk_sc_vhem": lambda hmms, hierarchy, n: _ppk(
-        hierarchy, centers="vhem", vhem=_vhem(hierarchy)
-    ),
+    "ppk_sc": _ppk("nearest"),
+    "ppk_sc_vhem": _ppk("vhem"),
+    "ppk_sc_literal": _ppk("nearest", root=1),
+    "ppk_sc_literal_vhem": _ppk("vhem", root=1),
     "shem_10": _shem(10),
     "shem_50": _shem(50),
     "em_h3m": lambda hmms, hierarchy, n: EMH3M(
@@ -233,9 +248,9 @@ def cluster_motions(
     runs : dict of ndarray
         A row a method and trial: ``methods``, ``trials`` and ``seeds`` (R,), ``labels`` (R, L, n),
         ``log_likelihoods`` (R, L, n) of each sequence under the centre of its cluster in nats,
-        ``iterations``, ``converged`` and ``graph_parts`` (R, L), ``failures`` (R,): why the method
-        failed on the trial, else empty, ``logs`` (R,): where more is said. Where it failed, labels
-        are -1 and all else NaN.
+        ``iterations``, ``converged``, ``graph_parts`` and ``determined`` (R, L), ``failures`` (R,):
+        why the method failed on the trial, else empty, ``logs`` (R,): where more is said. Where it
+        failed, labels are -1 and all else NaN.
     timings : list of dict
         Rows with the metric ``seconds``: processor time of the whole hierarchy, without the first
         level and without compiling. Unlike time on the clock it does not depend on what else runs.
@@ -330,8 +345,11 @@ def _describe(found: ClusterHierarchy, sequences: Sequence[Floats]) -> dict[str,
         # Spectral clustering and k-means have no iterations of EM.
         "iterations": [getattr(fitted, "n_iter_", np.nan) for fitted in found.estimators],
         "converged": [float(fitted.converged_) for fitted in found.estimators],
-        # Parts that a graph of affinities falls into.
+        # Parts that a graph of affinities falls into, and whether it decides the clusters.
         "graph_parts": [getattr(fitted, "n_parts_", np.nan) for fitted in found.estimators],
+        "determined": [
+            float(getattr(fitted, "determined_", np.nan)) for fitted in found.estimators
+        ],
         "failures": "",
         "logs": "",
     }
@@ -342,6 +360,8 @@ def _failure(reason: str, n_levels: int, n_sequences: int) -> dict[str, Any]:
     return {
         "labels": np.full((n_levels, n_sequences), -1, dtype=np.int16),
         "log_likelihoods": np.full((n_levels, n_sequences), np.nan),
-        **dict.fromkeys(("iterations", "converged", "graph_parts"), [np.nan] * n_levels),
+        **dict.fromkeys(
+            ("iterations", "converged", "graph_parts", "determined"), [np.nan] * n_levels
+        ),
         "failures": reason,
     }

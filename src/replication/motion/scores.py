@@ -13,7 +13,8 @@ Trials differ in random starts only. How far a score would move with other seque
 drawing trials and sequences with replacement, labels fixed. A pair of draws of one sequence is left
 out: it is together in any clustering.
 
-Trials on which a method failed have no scores; they are counted and listed.
+Trials on which a method failed have no scores; they are counted and listed. Nor has a level whose
+clusters are decided by rounding in any trial: the mean would be another one on another machine.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from replication.seeds import repetition_seed
 __all__ = [
     "FIRST_LEVEL",
     "cluster_exemplars",
+    "determined_levels",
     "join_blocks",
     "list_failures",
     "median_trial",
@@ -81,6 +83,23 @@ def join_blocks(
     }
 
 
+def determined_levels(runs: Mapping[str, AnyArray]) -> AnyArray:
+    """Say of which levels the method's input decides the clusters, in all trials.
+
+    Parameters
+    ----------
+    runs : mapping of str to ndarray
+        What :func:`replication.motion.protocol.cluster_motions` found by one method.
+
+    Returns
+    -------
+    ndarray of shape (L,), bool
+    """
+    # A failure and a method that cannot be undetermined have NaN.
+    found: AnyArray = ~(runs["determined"] == 0).any(axis=0)
+    return found
+
+
 def score_hierarchies(
     labels: AnyArray,
     subjects: AnyArray,
@@ -101,12 +120,18 @@ def score_hierarchies(
     list of dict
         Rows for :func:`replication.report.metrics.metric_table`. With the level as ``item``:
         ``rand_index``, ``adjusted_rand_index``, ``log_likelihood``, ``iterations``,
-        ``converged``, ``graph_parts`` (of methods that have such a graph), or only ``failed``. With
-        a class as ``item``: ``precision_at_level_2`` and so on; with a pair
-        of classes: ``together_at_level_2`` and so on.
+        ``converged``, ``graph_parts`` and ``determined`` (of methods that have such a graph, and
+        only these two if a trial is not determined), or only ``failed``. With a class as ``item``:
+        ``precision_at_level_2`` and so on; with a pair of classes: ``together_at_level_2`` and so
+        on. Without an item ``drawn``: the trial that :func:`median_trial` chooses.
     """
     rows: list[dict[str, Any]] = []
     for method, runs in found.items():
+        determined = determined_levels(runs)
+        if determined.all() and not all(runs["failures"]):
+            at = median_trial(labels, runs)
+            drawn = {"item": "", "repeat": int(runs["trials"][at]), "seed": int(runs["seeds"][at])}
+            rows += _rows({"method": method, **drawn}, {"drawn": 1.0})
         for t, (trial, state) in enumerate(zip(runs["trials"], runs["seeds"], strict=True)):
             shared = {"method": method, "repeat": int(trial), "seed": int(state)}
             for at, clusters in enumerate(runs["labels"][t]):
@@ -114,15 +139,16 @@ def score_hierarchies(
                 if runs["failures"][t]:
                     rows += _rows(here, {"failed": 1.0})
                     continue
-                rows += _score_level(shared, at + FIRST_LEVEL, labels, clusters)
-                scores = {
-                    "log_likelihood": float(runs["log_likelihoods"][t, at].sum()),
-                    "converged": float(runs["converged"][t, at]),
-                }
-                for metric in ("iterations", "graph_parts"):
-                    if not np.isnan(runs[metric][t, at]):
-                        scores[metric] = float(runs[metric][t, at])
-                rows += _rows(here, scores)
+                scores = {metric: runs[metric][t, at] for metric in ("graph_parts", "determined")}
+                if determined[at]:
+                    rows += _score_level(shared, at + FIRST_LEVEL, labels, clusters)
+                    scores["log_likelihood"] = runs["log_likelihoods"][t, at].sum()
+                    scores |= {
+                        metric: runs[metric][t, at] for metric in ("converged", "iterations")
+                    }
+                rows += _rows(
+                    here, {metric: float(x) for metric, x in scores.items() if not np.isnan(x)}
+                )
     n_levels = next(iter(found.values()))["labels"].shape[1]
     for level in range(FIRST_LEVEL, FIRST_LEVEL + n_levels):
         rows += _score_level({"method": "subject"}, level, labels, subjects)
@@ -224,7 +250,8 @@ def resample_hierarchies(
         Rows with the metrics ``resampled_rand_index`` and ``resampled_log_likelihood``, the level
         as ``item`` and the draw as ``repeat``. A draw takes the same trials and sequences for all
         methods, so that differences are paired; of these trials a method's scores come from those
-        on which it did not fail, and there are none if it failed on all.
+        on which it did not fail, and there are none if it failed on all, nor of levels that are
+        not determined.
     """
     n = len(labels)
     first = next(iter(found.values()))["labels"]
@@ -237,6 +264,8 @@ def resample_hierarchies(
         clusters = np.swapaxes(runs["labels"], 0, 1)
         together = clusters[..., :, None] == clusters[..., None, :]
         agreements[method] = together == same_class
+    levels = {method: np.flatnonzero(determined_levels(runs)) for method, runs in found.items()}
+    levels["subject"] = np.arange(n_levels)
     rows: list[dict[str, Any]] = []
     for draw in range(draws):
         state = repetition_seed(seed, f"{experiment}/resampling", draw)
@@ -258,7 +287,7 @@ def resample_hierarchies(
                     "t,tli,i->l", weights, found[method]["log_likelihoods"][worked], counts
                 )
             shared = {"method": method, "repeat": draw, "seed": state}
-            for at in range(n_levels):
+            for at in levels[method]:
                 values = {metric: float(value[at]) for metric, value in scores.items()}
                 rows += _rows({**shared, "item": at + FIRST_LEVEL}, values)
     return rows

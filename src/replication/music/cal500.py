@@ -33,7 +33,7 @@ from replication.music.annotations import (
 )
 from replication.music.framing import SAMPLING_RATE, frame_seconds
 
-__all__ = ["AUDIO_SUFFIXES", "DATASET", "AudioFiles", "PreparedSongs", "find_audio", "from_folder"]
+__all__ = ["AUDIO_SUFFIXES", "DATASET", "AudioFiles", "find_audio", "from_folder"]
 
 AUDIO_SUFFIXES = (".mp3", ".wav", ".flac", ".ogg")
 
@@ -120,17 +120,6 @@ def _composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-@dataclass(frozen=True)
-class PreparedSongs(Prepared):
-    """CAL500 with the recordings at hand: coverage is counted in songs."""
-
-    def describe(self) -> str:
-        """Say how many of the annotated songs are used, as in "100 of 502 songs"."""
-        songs = self.table[self.table["label"] == "song"]
-        used, annotated = int((songs["status"] == "used").sum()), len(songs)
-        return f"{annotated:,} songs" if used == annotated else f"{used:,} of {annotated:,} songs"
-
-
 def _identify(file: str) -> tuple[str, str] | None:
     """Return id and label of a file of the data set, or None for any other file."""
     folder, _, name = file.rpartition("/")
@@ -210,10 +199,12 @@ def from_folder(request: Request) -> Prepared:
     )
     # Songs are known by name only: no checksums of the recordings were published.
     table.loc[table["label"] == "song", "check"] = "unlisted"
-    return PreparedSongs(
+    return Prepared(
         dataset=request.dataset.name,
         title=read_published(request.dataset.name).title,
         items=request.dataset.items,
+        counted=request.dataset.counted or request.dataset.items,
+        beside=request.dataset.beside,
         source="archives",
         origin="real",
         table=table,
@@ -310,6 +301,8 @@ def _missing_message(request: Request, songs: Sequence[str], missing: Sequence[s
 DATASET = DataSet(
     name="cal500",
     items="songs and files of annotations",
+    counted="songs",
+    beside="annotations",
     identify=_identify,
     fault_of=_fault_of,
     max_archive_bytes=1 << 31,

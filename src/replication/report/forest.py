@@ -104,7 +104,9 @@ def _draw(axis: Axes, claim: pd.DataFrame, rows: Mapping[tuple[str, str], float]
     """Draw one claim under all choices, and its value under the main settings as a line."""
     main = claim.iloc[0]
     axis.axvline(main["value"], color="#5B5B5B", linewidth=0.6, linestyle=":", zorder=0.6)
-    for entry in claim[claim["setting"] != ""].to_dict("records"):
+    # Where nothing could be compared there is no standing, and no value.
+    compared = (claim["setting"] != "") & claim["standing"].isin(list(_LOOKS))
+    for entry in claim[compared].to_dict("records"):
         colour, marker = _LOOKS[entry["standing"]]
         row = rows[entry["setting"], entry["choice"]]
         axis.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=1.2)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from replication.io import METRIC_COLUMNS, read_json, write_table
 
-__all__ = ["metric_table", "write_scores"]
+__all__ = ["metric_table", "say_undetermined", "write_scores"]
 
 
 def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFrame:
@@ -49,6 +49,34 @@ def metric_table(rows: Iterable[Mapping[str, Any]], **shared: Any) -> pd.DataFra
             raise ValueError(f"metric row has unknown columns {unknown} and lacks {lacking}: {row}")
         complete.append({column: record.get(column, "") for column in METRIC_COLUMNS})
     return pd.DataFrame(complete, columns=list(METRIC_COLUMNS))
+
+
+def say_undetermined(metrics: pd.DataFrame) -> dict[tuple[str, str, int], str]:
+    """Say of which levels of hierarchies rounding decides the clusters, so that none has a score.
+
+    Parameters
+    ----------
+    metrics : pandas.DataFrame
+        Scores as written by the rule ``score_motions``; others play no part.
+
+    Returns
+    -------
+    dict
+        Words by variant, method and level.
+    """
+    place = ["variant", "method", "item"]
+    chosen = metrics[metrics["metric"].isin(["determined", "graph_parts"])]
+    words = {}
+    for (variant, method, level), rows in chosen.groupby(place, sort=False):
+        determined = rows.loc[rows["metric"] == "determined", "value"].astype(float)
+        parts = rows.loc[rows["metric"] == "graph_parts", "value"].astype(float)
+        if (determined == 0).any():
+            words[str(variant), str(method), int(str(level))] = (
+                f"not determined on {(determined == 0).sum()} of {len(determined)} trials, as the "
+                f"graph of affinities has {parts.min():.0f} to {parts.max():.0f} parts: which "
+                "belong together, rounding would decide"
+            )
+    return words
 
 
 def write_scores(

@@ -178,4 +178,4 @@ def _by_standing(choices: pd.DataFrame) -> str:
             runs[-1][1].append(choice)
         else:
             runs.append((standing, [choice]))
-    return "; ".join(f"{', '.join(names)} {standing}" for standing, names in runs)
+    return "; ".join(f"{', '.join(names)} {standing or 'not decided'}" for standing, names in runs)

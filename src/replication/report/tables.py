@@ -11,6 +11,7 @@ import pandas as pd
 
 from replication.io import atomic_path, write_table
 from replication.registry import MULTICLASS_SCHEMES
+from replication.report.metrics import say_undetermined
 
 __all__ = [
     "tabulate_accuracy",
@@ -184,13 +185,16 @@ def tabulate_hierarchies(
         standard deviations are over trials. Log-likelihoods are of other features than the
         paper's, so that only their order compares: ``rank`` is among the paper's methods, 1 for
         the highest. Times are of the whole hierarchy, hence in the row of its first level, and
-        compare as ratios to VHEM's. What the paper does not print stays empty. Trials on which a
-        method failed are counted and explained in the last column; if it failed on all, its scores
-        read ``failed``.
+        compare as ratios to VHEM's. What the paper does not print stays empty, and so does the
+        difference where the motions are synthetic. Trials on which a method failed are counted and
+        explained in the last column; if it failed on all, its scores read ``failed``. They read
+        ``not determined`` where rounding would decide them.
     """
     place = ["variant", "method", "level"]
     wanted = ["rand_index", "adjusted_rand_index", "log_likelihood", "iterations"]
-    scores = metrics[metrics["metric"].isin([*wanted, "failed"])].rename(columns={"item": "level"})
+    scores = metrics[metrics["metric"].isin([*wanted, "failed", "determined"])].rename(
+        columns={"item": "level"}
+    )
     scores = scores.astype({"level": int})
     keys = ["experiment", "dataset", "origin", *place]
     over_trials = scores.groupby([*keys, "metric"], sort=False)["value"].agg(["mean", "std"])
@@ -228,7 +232,8 @@ def tabulate_hierarchies(
     compared = table[table["in the paper"] != ""].groupby("level")
     table["rank (paper)"] = compared["log-likelihood (paper)"].rank(ascending=False)
     table["rank"] = compared["log-likelihood"].rank(ascending=False)
-    table = _with_failures(table, failures)
+    table["Rand difference"] = table["Rand difference"].where(table["origin"] == "real")
+    table = _with_reasons(table, failures, say_undetermined(metrics))
     # The paper's methods first and in its order.
     order = {method: number for number, method in enumerate(paper["method"].unique())}
     rows = table["method"].map(order).fillna(len(order))
@@ -236,21 +241,29 @@ def tabulate_hierarchies(
     return table.drop(columns="order").reset_index(drop=True)
 
 
-def _with_failures(table: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
-    """Say in each row on how many trials the method failed, and why; if on all, in its cells."""
-    reasons, full = {}, {}
+def _with_reasons(
+    table: pd.DataFrame, failures: pd.DataFrame, undetermined: Mapping[tuple[str, str, int], str]
+) -> pd.DataFrame:
+    """Say in each row on how many trials the method failed or was not determined, and why.
+
+    Where this leaves a row without scores, its cells say so.
+    """
+    failed, reasons = {}, {}
     for names, group in failures.groupby(["variant", "method"]):
         trials = ", ".join(map(str, group["repeat"]))
         reasons[names] = "; ".join(group["reason"].unique())
         logs = ", ".join(group["log"].unique())
-        full[names] = f"failed on trials {trials}: {reasons[names]} (log: {logs})"
-    rows = pd.MultiIndex.from_frame(table[["variant", "method"]])
-    table["failures"] = [full.get(row, "") for row in rows]
-    without = table["Rand"].isna() & (table["failures"] != "")
+        failed[names] = f"failed on trials {trials}: {reasons[names]} (log: {logs})"
+    cells, remarks = [], []
+    for row in table[["variant", "method", "level"]].itertuples(index=False, name=None):
+        said = [failed.get(row[:2]), undetermined.get(row)]
+        remarks.append("; ".join(words for words in said if words))
+        cells.append("not determined" if said[1] else f"failed: {reasons.get(row[:2])}")
+    table["remarks"] = remarks
+    without = table["Rand"].isna() & (table["remarks"] != "")
     if without.any():
-        cells = np.array([f"failed: {reasons.get(row)}" for row in rows], dtype=object)
         for column in ("Rand", "adjusted Rand", "log-likelihood"):
-            table[column] = table[column].astype(object).where(~without, cells)
+            table[column] = table[column].astype(object).where(~without, np.array(cells, object))
     return table
 
 
@@ -274,7 +287,8 @@ def tabulate_tagging(
     pandas.DataFrame
         One row a method and quantity, the paper's methods first and in its order. ``ours`` is the
         mean over tags of means over folds, ``s.e.`` its standard error over tags. ``difference``
-        is ours minus the paper's; it stays empty where the two are not the same quantity. Rows of
+        is ours minus the paper's; it stays empty where the two are not the same quantity, as where
+        the songs are synthetic. Rows of
         the kind ``cost`` are hours of processor time and their ratios, and differ from run to run;
         a ratio is of the ``folds`` that both methods ran, each of which bears the same part of the
         models of songs, as these are learned once for all folds of the run. A method that gave up
@@ -299,7 +313,12 @@ def tabulate_tagging(
     rows: list[dict[str, Any]] = []
     for row in [*scores, *_tagging_costs(timings, n_folds), *ceilings]:
         theirs = printed.get((row["method"], row["key"]), float("nan"))
-        comparable = row["kind"] == "score" and (row["key"] != "precision_at_k" or retrieved == 10)
+        # Scores of other songs, or of another rank, are other quantities.
+        comparable = (
+            place["origin"] == "real"
+            and row["kind"] == "score"
+            and (row["key"] != "precision_at_k" or retrieved == 10)
+        )
         rows.append(
             {
                 **place,

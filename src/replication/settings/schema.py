@@ -330,6 +330,10 @@ STARTS = _whole("random starts", 1, 1000)
 VIRTUAL_SAMPLES = _number("virtual sequences of a component", 1, 1e9)
 LENGTH = _whole("steps of virtual and sampled sequences", 1, 1000)
 POWER = _number("power of the probability product kernel", 0.01, 10)
+KERNEL_ROOT = _one_of(
+    "the affinity is the kernel, or its root of tau (of a frame) or of tau d (of a value)",
+    *(1, "frame", "value"),
+)
 TIME_LIMIT = _number("seconds of a processor", 1, 1e7)
 
 MOTION_FEATURES = _part(
@@ -359,6 +363,7 @@ HIERARCHY = _part(
     max_iter=COUNT,
     length=LENGTH,
     power=POWER,
+    kernel_root=KERNEL_ROOT,
     dtm_states=SIZE,
     time_limit_s=TIME_LIMIT,
 )
@@ -409,7 +414,7 @@ MUSIC = _part(
         virtual_samples=VIRTUAL_SAMPLES,
         length=LENGTH,
         power=POWER,
-        kernel_root=_number("the affinity is this root of the kernel", 1, 1000),
+        kernel_root=KERNEL_ROOT,
         em_overlap=OVERLAP,
         em_share=_number("share of the sequences", 0.01, 1),
         **_each(COUNT, "shem_samples", "max_iter"),

@@ -43,6 +43,8 @@ __all__ = ["ParameterKMeans", "SampledKLClustering", "sampled_divergence"]
 _SCALING_NEIGHBOUR = 7
 # Smallest squared scale, relative to the largest divergence.
 _SMALLEST_SCALE = 1e-6
+# Standard deviation below which a parameter is constant, relative to its largest value.
+_CONSTANT = np.finfo(np.float64).eps ** 0.5
 # Rounds of matching to the mean and averaging; it settles in two or three.
 _MATCHING_ROUNDS = 10
 # Observations of the sequences by which a score judges a clustering of parameters.
@@ -209,9 +211,12 @@ class ParameterKMeans(MixtureClusterer):
         check_count("n_init", self.n_init)
         begun = time.perf_counter()
         self._alignment = alignment(h3m)
-        self._scaler = StandardScaler()
         arrays, vectors = _vectors(self._alignment.apply(h3m))
-        self.parameters_ = self._scaler.fit_transform(vectors)
+        self._scaler = StandardScaler().fit(vectors)
+        # A parameter whose last digits alone differ is constant: it must not be blown up.
+        constant = self._scaler.scale_ < _CONSTANT * np.abs(vectors).max(axis=0)
+        self._scaler.scale_[constant] = 1.0
+        self.parameters_ = self._scaler.transform(vectors)
         ready = time.perf_counter()
         with single_threaded():
             if distinct is None:
@@ -393,7 +398,7 @@ class SampledKLClustering(MixtureClusterer):
         ready = time.perf_counter()
         log_affinity = _locally_scaled(self.divergences_ + self.divergences_.T)
         with single_threaded():
-            self.embedding_, _ = spectral_embedding(log_affinity, self.n_clusters)
+            self.embedding_ = spectral_embedding(log_affinity, self.n_clusters).points
             if distinct is None:
                 self.labels_, self.converged_ = cluster_points(
                     self.embedding_, self.n_clusters, self.n_init, rng

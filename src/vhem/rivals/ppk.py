@@ -55,11 +55,12 @@ class PPKSpectralClustering(MixtureClusterer):
         :math:`\tau` of the kernel.
     normalize : bool, default=True
         Whether the kernel is normalised.
-    root : float, default=1
+    root : float or {"frame", "value"}, default=1
         The affinity is the kernel to the power ``1 / root``. 1 is the published method. In high
         dimension the kernels of different pairs differ by many orders of magnitude, so that each
         item sees only its nearest neighbour and the graph falls into more parts than there are
-        clusters; ``root=length`` then makes the affinity one per observation.
+        clusters. ``"frame"``, the length, makes the affinity one per observation; ``"value"``, the
+        length times the number of features, one per number.
     centers : {"nearest", "vhem"}, default="nearest"
         What represents a cluster: the HMM nearest to the cluster's centre in the embedding (the
         NIPS paper), or a novel HMM that :class:`vhem.VHEM` learns from the cluster, starting
@@ -90,8 +91,10 @@ class PPKSpectralClustering(MixtureClusterer):
         The HMM nearest to each centre, among the cluster's own.
     n_parts_ : int
         Connected parts of the graph of affinities, where what is below rounding counts as none.
-        More parts than clusters give a warning: the affinities do not say which parts belong
-        together.
+    determined_ : bool
+        Whether the affinities determine the clusters. They do not if the graph has more parts than
+        clusters, since nothing says which parts belong together, nor if equal eigenvalues lie on
+        both sides of the cut, since rounding then chooses the eigenvectors. ``fit`` warns of it.
     history_ : ndarray of shape (1,)
         Within-cluster sum of squares in the embedding; k-means keeps no longer record.
     converged_ : bool
@@ -121,6 +124,8 @@ class PPKSpectralClustering(MixtureClusterer):
     embedding_centers_: Floats
     exemplars_: Integers
     n_parts_: int
+    determined_: bool
+    _cut: bool
     history_: Floats
     converged_: bool
     timings_: dict[str, float]
@@ -132,7 +137,7 @@ class PPKSpectralClustering(MixtureClusterer):
         power: float = 0.5,
         length: int = 10,
         normalize: bool = True,
-        root: float = 1.0,
+        root: float | str = 1.0,
         centers: str = "nearest",
         vhem: VHEM | None = None,
         n_init: int = 10,
@@ -184,9 +189,10 @@ class PPKSpectralClustering(MixtureClusterer):
         self.kernel_ = np.exp(log_kernel)
         kernel_done = time.perf_counter()
         with single_threaded():
-            self.embedding_, self.n_parts_ = spectral_embedding(
-                log_kernel / self.root, self.n_clusters
+            self.embedding_, self.n_parts_, self._cut = spectral_embedding(
+                log_kernel / self._root(h3m), self.n_clusters
             )
+            self._judge()
             distinct = _distinct(log_kernel)
             if distinct.max() + 1 < self.n_clusters:
                 warnings.warn(
@@ -198,7 +204,7 @@ class PPKSpectralClustering(MixtureClusterer):
                 self.labels_ = distinct
                 self.converged_ = True
             else:
-                self._warn_of_parts()
+                self._warn()
                 self.labels_, self.converged_ = cluster_points(
                     self.embedding_, self.n_clusters, self.n_init, rng
                 )
@@ -216,17 +222,33 @@ class PPKSpectralClustering(MixtureClusterer):
     def _check_parameters(self, h3m: H3M) -> None:
         if check_count("n_clusters", self.n_clusters) > len(h3m):
             raise ValueError(f"n_clusters is {self.n_clusters}, but there are only {len(h3m)} HMMs")
-        check_number("root", self.root, positive=True)
+        if isinstance(self.root, str):
+            if self.root not in ("frame", "value"):
+                raise ValueError(f'root is {self.root!r}, expected a number, "frame" or "value"')
+        else:
+            check_number("root", self.root, positive=True)
         check_count("n_init", self.n_init)
         if self.centers not in ("nearest", "vhem"):
             raise ValueError(f'centers is {self.centers!r}, expected "nearest" or "vhem"')
 
-    def _warn_of_parts(self) -> None:
-        if self.n_parts_ > self.n_clusters:
+    def _root(self, h3m: H3M) -> float:
+        if isinstance(self.root, str):
+            return self.length * (h3m.n_features if self.root == "value" else 1)
+        return self.root
+
+    def _judge(self) -> None:
+        """Set ``determined_``."""
+        self.determined_ = self._cut and self.n_parts_ <= self.n_clusters
+
+    def _warn(self) -> None:
+        if not self.determined_:
             warnings.warn(
                 f"the graph of affinities falls into {self.n_parts_} parts, more than n_clusters "
                 f"= {self.n_clusters}: which of them belong together is not determined; a larger "
-                "root connects them",
+                "root connects them"
+                if self.n_parts_ > self.n_clusters
+                else f"eigenvalues {self.n_clusters} and {self.n_clusters + 1} of the affinities "
+                "are equal: the clusters are not determined",
                 UserWarning,
                 stacklevel=3,
             )
@@ -312,6 +334,7 @@ class PPKSpectralClustering(MixtureClusterer):
                 self.embedding_centers_, n_clusters, self.n_init, generator(self.random_state)
             )
             merged.labels_ = labels[self.labels_]
+            merged._judge()
             merged._place_centres()
             placed = time.perf_counter()
             merged.converged_ = merged._represent(h3m) and converged

@@ -83,7 +83,9 @@ def _draw_hierarchy(axis: Axes, rows: pd.DataFrame) -> None:
     levels = rows.pivot(index="sequence", columns="level", values="cluster")
     classes = rows.drop_duplicates("sequence").set_index("sequence")["class"]
     rank = {name: place for place, name in enumerate(CLASS_COLOURS)}
-    order = classes.map(rank).sort_values(kind="stable").index
+    by_class = classes.map(rank).sort_values(kind="stable").index
+    clusters_in_order, in_tree = _tree_order(levels.loc[by_class])
+    order = classes.loc[in_tree].map(rank).sort_values(kind="stable").index
     levels, classes = levels.loc[order], classes.loc[order]
     colours = classes.map(CLASS_COLOURS)
     n = len(order)
@@ -91,7 +93,9 @@ def _draw_hierarchy(axis: Axes, rows: pd.DataFrame) -> None:
     below, feet = np.arange(n), np.arange(n, dtype=float)
     for height, level in enumerate(levels.columns, start=1):
         clusters = levels[level].to_numpy()
-        places = _places(clusters, n)
+        names = clusters_in_order[level]
+        # Spread evenly.
+        places = {name: (k + 0.5) * n / len(names) - 0.5 for k, name in enumerate(names)}
         bottom = height * _LEVEL_DISTANCE
         width = min(_WIDEST_BAR, _BAR_WIDTH * n / len(places))
         for cluster, place in places.items():
@@ -108,15 +112,20 @@ def _draw_hierarchy(axis: Axes, rows: pd.DataFrame) -> None:
     axis.spines[["left", "bottom"]].set_visible(False)
 
 
-def _places(clusters: Indices, n: int) -> dict[int, float]:
-    """Spread clusters evenly, in the order of the mean place of their sequences."""
-    names = np.unique(clusters)
-    centres = [np.flatnonzero(clusters == name).mean() for name in names]
-    step = n / len(names)
-    return {
-        int(names[k]): (place + 0.5) * step - 0.5
-        for place, k in enumerate(np.argsort(centres, kind="stable"))
-    }
+def _tree_order(levels: pd.DataFrame) -> tuple[dict[Any, list[int]], pd.Index]:
+    """Order the clusters of each level below those of the level above, and the sequences below all.
+
+    Within one cluster the order is that of the mean places of their sequences in ``levels``, so
+    that no arrows between clusters cross, and few lines of sequences do.
+    """
+    places = pd.Series(np.arange(len(levels)), index=levels.index)
+    keys = {}
+    for level in reversed(levels.columns):
+        keys[f"{level} place"] = places.groupby(levels[level]).transform("mean")
+        keys[f"{level} name"] = levels[level]
+    order = pd.DataFrame(keys).sort_values(list(keys), kind="stable").index
+    in_order = levels.loc[order]
+    return {level: list(dict.fromkeys(column)) for level, column in in_order.items()}, order
 
 
 def _draw_cluster(

@@ -46,8 +46,9 @@ class TagSettings:
         Steps of virtual and sampled sequences, and of the kernel; tau.
     power : float
         Power of the probability product kernel, lambda.
-    kernel_root : float
-        The affinity is this root of the kernel; 1 is the published method.
+    kernel_root : 1, "frame" or "value"
+        The affinity is this root of the kernel, see :class:`vhem.PPKSpectralClustering`; 1 is the
+        published method.
     em_overlap, em_share : float
         Overlap of the sequences of direct EM, and the share of them that it uses.
     shem_samples : int
@@ -63,7 +64,7 @@ class TagSettings:
     virtual_samples: float
     length: int
     power: float
-    kernel_root: float
+    kernel_root: int | str
     em_overlap: float
     em_share: float
     shem_samples: int

@@ -16,12 +16,15 @@ The verdict on a claim is that of its weakest comparison. Other verdicts are
 
 ============================  ====================================================================
 ``mixed``                     one comparison is reproduced and another is reversed
-``not decided``               a method failed on every trial, or gave up on tags in every fold, so
-                              that nothing can be compared
+``not decided``               a method failed on every trial, gave up on tags in every fold, or
+                              its clusters were decided by rounding, so that nothing can be compared
 ``not in this run``           the configuration leaves out what would be compared
 ``synthetic data only``       the claim is about data, and these are synthetic: no verdict (unless
                               the claim is about data constructed to decide it)
 ============================  ====================================================================
+
+What the paper says of one drawn hierarchy is decided by whether a trial shows it: reproduced if at
+least half of the trials do, ``same direction, undecided`` if some do, reversed if none does.
 
 The same rules are applied to every variant of the settings that the papers leave open, see
 :mod:`replication.report.multiverse`.

@@ -16,6 +16,7 @@ from replication.report.claims.kernel_rules import KERNEL_RULES
 from replication.report.claims.motion_rules import MOTION_RULES
 from replication.report.claims.scores import Comparison, Standing, tags_given_up
 from replication.report.claims.tagging_rules import TAGGING_RULES, seconds_by_fold
+from replication.report.metrics import say_undetermined
 from replication.report.statistics import Interval
 
 __all__ = ["CLAIM_COLUMNS", "Claim", "ClaimError", "evaluate_claims", "read_claims"]
@@ -235,13 +236,20 @@ def _in_this_run(scores: pd.DataFrame, rule: Mapping[str, Any]) -> tuple[dict[st
         rule["pairs"] = [pair for pair in rule["pairs"] if there.issuperset(pair)]
     if "items" in rule:
         metric = f"{rule['draws']}_share" if "draws" in rule else rule["metric"]
-        found = set(main.loc[main["metric"] == metric, "item"].astype(str))
-        missing = [item for item in rule["items"] if found and str(item) not in found]
+        missing = _missing(main, metric, rule["items"])
         rule["items"] = [item for item in rule["items"] if item not in missing]
         absent |= dict.fromkeys(missing)
-    if rule.get("method") in absent:
+    for metric, items in rule.get("shown", {}).items():
+        absent |= dict.fromkeys(_missing(main, metric, items))
+    if rule.get("method") in absent or ("shown" in rule and absent):
         rule["items"] = []
     return rule, [f"{name} not in this run" for name in absent]
+
+
+def _missing(scores: pd.DataFrame, metric: str, items: list[Any]) -> list[Any]:
+    """Return the items that a metric lacks which has others."""
+    found = set(scores.loc[scores["metric"] == metric, "item"].astype(str))
+    return [item for item in items if found and str(item) not in found]
 
 
 def _is_empty(rule: Mapping[str, Any]) -> bool:
@@ -253,22 +261,35 @@ def _is_empty(rule: Mapping[str, Any]) -> bool:
 def _without_failures(
     scores: pd.DataFrame, rule: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the rule with the pairs of methods that can be compared, and why others cannot."""
+    """Return the rule with what can be compared, and why other methods cannot."""
+    without = _without_scores(scores, rule)
+    if "shown" in rule and rule["method"] in without:
+        return {**rule, "items": []}, [without[rule["method"]]]
     if "pairs" not in rule:
         methods = [rule["method"]] if rule["name"] == "stage_share" else []
         return dict(rule), _gave_up(scores, rule, methods)
-    failed = set(scores.loc[(scores["metric"] == "failed") & (scores["variant"] == ""), "method"])
-    worked = set(scores.loc[(scores["metric"] != "failed") & (scores["variant"] == ""), "method"])
-    failed -= worked
-    named = failed.intersection(method for pair in rule["pairs"] for method in pair)
-    reasons = [f"{method} failed on every trial" for method in sorted(named)]
+    named = {method for pair in rule["pairs"] for method in pair}
+    reasons = [reason for method, reason in without.items() if method in named]
     pairs = []
     for pair in rule["pairs"]:
         gave_up = _gave_up(scores, rule, pair)
         reasons += [reason for reason in gave_up if reason not in reasons]
-        if not gave_up and not failed.intersection(pair):
+        if not gave_up and not without.keys() & {*pair}:
             pairs.append(pair)
     return {**rule, "pairs": pairs}, reasons
+
+
+def _without_scores(scores: pd.DataFrame, rule: Mapping[str, Any]) -> dict[str, str]:
+    """Say of methods that failed on every trial, or are not determined where the rule looks."""
+    main = scores[scores["variant"] == ""]
+    failed = set(main.loc[main["metric"] == "failed", "method"])
+    failed -= set(main.loc[main["metric"] != "failed", "method"])
+    without = {method: f"{method} failed on every trial" for method in sorted(failed)}
+    shown = [int(metric.rpartition("_")[2]) for metric in rule.get("shown", {})]
+    for (_, method, level), words in say_undetermined(main).items():
+        if level in rule.get("levels", shown):
+            without.setdefault(method, f"{method} on level {level} {words}")
+    return without
 
 
 def _gave_up(scores: pd.DataFrame, rule: Mapping[str, Any], methods: list[str]) -> list[str]:

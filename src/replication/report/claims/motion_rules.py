@@ -8,8 +8,15 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from replication.report.claims.scores import Comparison, decide, paired, select, sides
-from replication.report.statistics import percentile_interval
+from replication.report.claims.scores import (
+    Comparison,
+    Standing,
+    decide,
+    paired,
+    select,
+    sides,
+)
+from replication.report.statistics import Interval, percentile_interval
 
 __all__ = ["MOTION_RULES"]
 
@@ -54,22 +61,36 @@ def _level_trend(
     return comparisons
 
 
-def _trial_bound(
-    scores: pd.DataFrame, metric: str, method: str, items: list[str], at_least: float
+def _trial_shows(
+    scores: pd.DataFrame, method: str, shown: dict[str, list[str]], at_least: float
 ) -> list[Comparison]:
-    """Mean over trials of a score against a bound, with the percentiles of the trials."""
-    comparisons = []
-    rows = select(scores, metric, method)
-    for item in items:
-        trials = rows.loc[rows["item"] == item, "value"]
-        if trials.empty:
-            raise LookupError(f"no {metric!r} of {item!r}")
-        interval = percentile_interval(float(trials.mean()), trials)
-        name = f"{metric} of {item}, {method} (at least {at_least:g})"
-        # What is just enough is enough.
-        border = float(np.nextafter(at_least, -np.inf))
-        comparisons.append(Comparison(name, interval, decide(interval, border)))
-    return comparisons
+    """Share of trials that show what the paper draws of one.
+
+    A trial shows it if each score of ``shown``, items by metric, is ``at_least`` so large. What at
+    least half of the trials show is reproduced, what none shows is reversed. There is no interval:
+    the paper does not say of how many trials its drawing is one.
+    """
+    parts = []
+    for metric, items in shown.items():
+        rows = select(scores, metric, method)
+        values = rows.pivot(index="repeat", columns="item", values="value")
+        lacking = sorted({*items} - {*values.columns})
+        if lacking:
+            raise LookupError(f"no {metric!r} of {', '.join(lacking)}")
+        parts.append((values[items] >= at_least).all(axis=1))
+    shows = pd.concat(parts, axis=1).all(axis=1)
+    drawn = scores.loc[
+        (scores["metric"] == "drawn") & (scores["method"] == method) & (scores["variant"] == ""),
+        "repeat",
+    ]
+    share = float(shows.mean())
+    names = " and ".join(f"{metric} of {', '.join(items)}" for metric, items in shown.items())
+    standing = Standing.SAME_DIRECTION if 0 < share < 0.5 else Standing.of(share > 0)
+    note = f"{shows.sum()} of {len(shows)} trials"
+    for trial in drawn:
+        note += ", and in the drawn one" if shows[trial] else ", not in the drawn one"
+    name = f"share of trials with {names} at least {at_least:g}, {method}"
+    return [Comparison(name, Interval(share, share, share), standing, note)]
 
 
 def _cost_ratio(scores: pd.DataFrame, pairs: list[list[str]]) -> list[Comparison]:
@@ -132,5 +153,5 @@ MOTION_RULES: Mapping[str, Callable[..., list[Comparison]]] = {
     "cost_ratio": _cost_ratio,
     "level_difference": _level_difference,
     "level_trend": _level_trend,
-    "trial_bound": _trial_bound,
+    "trial_shows": _trial_shows,
 }
