@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from replication.io import read_metrics, write_table
 from replication.report.forest import plot_multiverse
 from replication.report.multiverse import changed_settings, headlines, name_settings
 
@@ -71,13 +72,16 @@ def test_each_choice_stands_beside_its_setting_and_ours_too(named):
     assert choices.loc["Grey levels", "standing"] == ["undecided", "reproduced", "reversed"]
 
 
-def test_a_choice_under_which_nothing_can_be_compared_is_said_and_not_drawn():
+def test_a_choice_under_which_nothing_can_be_compared_is_said_and_not_drawn(tmp_path):
     rows = claims({**ROWS, "levels_8": (np.nan, "")})
     named = name_settings(rows, {"textures": EXPERIMENT}, LABELS)
     (row,) = headlines(named).to_dict("records")
     assert row["depends_on"].startswith("Grey levels: 8 not decided; 64 undecided")
     note = {"origin": "real", "title": "T", "coverage": "all"}
-    (axis, *_) = plot_multiverse(named, [note], experiment="textures").axes
+    write_table(tmp_path / "multiverse.csv", named)
+    read = read_metrics([tmp_path / "multiverse.csv"])
+    (axis, *_) = plot_multiverse(read, [note], experiment="textures").axes
+    assert axis.get_xlim()[1] == pytest.approx(4, abs=0.5)
     (whole, *_) = plot_multiverse(
         name_settings(claims(ROWS), {"textures": EXPERIMENT}, LABELS), [note], experiment="textures"
     ).axes

@@ -54,6 +54,8 @@ def plot_multiverse(
     """
     use_style()
     table = table[(table["experiment"] == experiment) & (table["kind"] == "empirical")]
+    # A file's column of numbers is one of texts where nothing could be compared in a row.
+    table = table.assign(**table[["value", "low", "high"]].apply(pd.to_numeric))
     varied = table[table["setting"] != ""]
     claims = [claim for claim in table["id"].unique() if claim in set(varied["id"])]
     rows = _rows(varied)

@@ -73,6 +73,9 @@ METHODS = {
     "rbf_kmeans": Method("RBF k-means", _ORANGE, "--", "s", True),
     "vhem": Method("VHEM-H3M", _VERMILLION),
     "ppk_sc": Method("PPK-SC", _BLUE, "--", "s"),
+    "ppk_sc_vhem": Method("PPK-SC, VHEM centres", _BLUE, "-.", "D"),
+    "ppk_sc_literal": Method("PPK-SC, kernel itself", _SKY, "--", "s"),
+    "ppk_sc_literal_vhem": Method("PPK-SC, kernel itself, VHEM centres", _SKY, "-.", "D"),
     "em_h3m": Method("EM-H3M", _BLUE, "--", "s"),
 }
 

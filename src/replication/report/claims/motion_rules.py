@@ -89,7 +89,7 @@ def _trial_shows(
     note = f"{shows.sum()} of {len(shows)} trials"
     for trial in drawn:
         note += ", and in the drawn one" if shows[trial] else ", not in the drawn one"
-    name = f"share of trials with {names} at least {at_least:g}, {method}"
+    name = f"{names} at least {at_least:g}, {method} (share of trials)"
     return [Comparison(name, Interval(share, share, share), standing, note)]
 
 
