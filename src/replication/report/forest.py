@@ -26,6 +26,8 @@ _LOOKS = {
 }
 _IN_A_BAND = 7
 _ROW = 0.135
+#: Height of a line of a title.
+_LINE = 0.092
 #: Room for the name of a setting above its choices, in rows.
 _GAP = 1.0
 #: Letters of a setting's name on a line.
@@ -61,10 +63,11 @@ def plot_multiverse(
     rows = _rows(varied)
     bands = [claims[i : i + _IN_A_BAND] for i in range(0, len(claims), _IN_A_BAND)] or [[]]
     height = _ROW * (max(rows.values(), default=0) + 1)
+    titles = [max((_title(claim).count("\n") for claim in band), default=0) for band in bands]
     figure, axes = plt.subplots(
         len(bands),
         max(map(len, bands)) or 1,
-        figsize=(PAGE_WIDTH, len(bands) * (height + 0.75) + 0.5),
+        figsize=(PAGE_WIDTH, sum(height + 0.75 + _LINE * n for n in titles) + 0.5),
         sharey=True,
         squeeze=False,
         layout="constrained",
@@ -132,6 +135,7 @@ def _draw(axis: Axes, claim: pd.DataFrame, rows: Mapping[tuple[str, str], float]
     axis.set_title(_title(main["id"]), fontsize=5.5)
     axis.set_xlabel(_unit(main["compared"]), fontsize=5.5)
     axis.tick_params(axis="x", labelsize=5.5)
+    axis.xaxis.get_offset_text().set_fontsize(5.5)
     axis.locator_params(axis="x", nbins=3)
     axis.grid(axis="y", visible=False)
 
