@@ -314,7 +314,7 @@ def real(tmp_path_factory):
         pytest.skip("no real data")
     raw = tmp_path_factory.mktemp("real") / NAME
     prepared = prepare(NAME, source="archives", raw=raw, archives=folder, allow_subset=True)
-    yield prepared, load_faces([raw / file for file in prepared.manifest["file"]], 64, n_jobs=2)
+    yield prepared, load_faces([raw / file for file in prepared.manifest["file"]], 128, n_jobs=2)
     # Photographs of people among them: nothing stays behind.
     shutil.rmtree(raw)
 

@@ -362,7 +362,7 @@ def test_a_run_killed_twice_on_one_core_ends_with_the_bytes_of_a_run_on_two(
     kill_when_there_are(results / "features/textures/main/densities.npy")
     # In the midst of a block of repetitions, with the other one finished.
     logs = results / "logs/run_svm"
-    output = kill_when_there_are(*(logs / f"textures_main_paper_{part}.log" for part in PAPER))
+    output = kill_when_there_are(*(logs / f"textures_paper_{part}.log" for part in PAPER))
     assert "its lock is removed" in output
     blocks = {f"runs/textures/main/svm_paper_{part}.csv" for part in PAPER}
     # On one core no other job was at work.
